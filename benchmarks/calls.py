@@ -81,7 +81,7 @@ def table(path: Path, rows: int = ROWS) -> lance_sql.Dataset:
         }
     )
     written = lance_sql.write(values, path, max_rows_per_file=rows // FRAGMENTS)
-    return written.create_index("k", "btree")
+    return written.indices.create("k", "btree")
 
 
 def changed(path: Path) -> lance_sql.Dataset:
@@ -142,7 +142,7 @@ def _wide(path: Path) -> lance_sql.Dataset:
 
 
 def _polled(path: Path) -> Operation:
-    cursor = changed(path).cursor("job", start="latest")
+    cursor = changed(path).cursors.open("job", start="latest")
 
     def poll() -> None:
         with cursor.read() as changes:
@@ -183,10 +183,10 @@ OPERATIONS: Final[dict[str, Make]] = {
     "update 1 row": _changes(lambda made, number: made.update({"amount": float(number)}, f"k = {500 + number}")),
     "delete 1 row": _changes(lambda made, number: made.delete(f"k = {700 + number}")),
     "merge 10 rows": _changes(_merge),
-    "tag": _changes(lambda made, number: made.create_tag(f"t{number}")),
-    "branch": _changes(lambda made, number: made.create_branch(f"b{number}")),
-    "compact nothing": _reads(lambda made: made.compact()),
-    "cleanup of nothing": _reads(lambda made: made.cleanup()),
+    "tag": _changes(lambda made, number: made.tags.create(f"t{number}")),
+    "branch": _changes(lambda made, number: made.branches.create(f"b{number}")),
+    "compact nothing": _reads(lambda made: made.maintenance.compact()),
+    "cleanup of nothing": _reads(lambda made: made.maintenance.cleanup()),
     "verify": lambda path: (table(path), lambda: lance_sql.verify(path))[1],
 }
 

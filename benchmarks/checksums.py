@@ -48,7 +48,7 @@ def main() -> None:
         for name, run, runs in (("append one row", append, 200), ("write numbers", write, 7)):
             sides = {"without": lambda run=run: without(run), "with": run}
             report(name, medians(sides, runs), "without")
-        lance_sql.open(f"{folder}/w").cleanup(retain_versions=1)
+        lance_sql.open(f"{folder}/w").maintenance.cleanup(retain_versions=1)
 
         def scan(*, compares: bool, again: bool = False) -> None:
             if not again:

@@ -39,7 +39,7 @@ if library == "ours":
     import lance_sql.writes.statements.indices
     table = lance_sql.open(path)
     start = time.perf_counter()
-    table.create_index(column, kind)
+    table.indices.create(column, kind)
 else:
     import lance
     table = lance.dataset(path)

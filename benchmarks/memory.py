@@ -52,13 +52,13 @@ VERBS: Final = {
     "changes, net": "for _ in table.changes(mode='net').scan().to_reader(): pass",
     "write a copy": "lance_sql.write(table, sys.argv[2] + '/copy.lance')",
     "append": "lance_sql.write(table, clone.uri, mode='append')",
-    "compact": "clone.compact(target_rows=2**30)",
+    "compact": "clone.maintenance.compact(target_rows=2**30)",
     "update 1 %": "clone.update({'g': 'g + 1'}, 'id % 100 = 0')",
     "update all": "clone.update({'g': 'g + 1'}, 'true')",
     "delete 50 %": "clone.delete('id % 2 = 0')",
     "merge 1,000 rows": "clone.merge({'id': list(range(1000)), 'g': [1] * 1000}, on='id')",
     "add a column": "clone.add_columns({'h': 'id + 1'})",
-    "index": "clone.create_index('id', 'btree')",
+    "index": "clone.indices.create('id', 'btree')",
     "verify": "lance_sql.verify(table.uri, deep=True)",
     "audit": "lance_sql.audit(table.uri)",
     "sql: sum": "lance_sql.sql(f\"SELECT sum(g) FROM '{table.uri}'\").to_table()",
@@ -88,7 +88,7 @@ def watch():
         time.sleep(0.002)
 
 table = lance_sql.open(sys.argv[1])
-clone = table.shallow_clone(sys.argv[2] + "/clone.lance")
+clone = table.branches.shallow_clone(sys.argv[2] + "/clone.lance")
 before = anonymous()
 threading.Thread(target=watch, daemon=True).start()
 start = time.perf_counter()

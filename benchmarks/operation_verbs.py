@@ -124,7 +124,7 @@ def _theirs_unmatched(table: Any) -> None:
 
 def _index(column: str, ours: str, theirs: str) -> dict[str, Any]:
     return {
-        "ours": lambda table: table.create_index(column, ours),
+        "ours": lambda table: table.indices.create(column, ours),
         "pylance": lambda table: table.create_scalar_index(column, theirs),
         "answer": count,
     }
@@ -202,16 +202,19 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "compact 100 fragments",
         "fragments",
-        lambda table: table.compact(),
+        lambda table: table.maintenance.compact(),
         lambda table: table.optimize.compact_files(),
     ),
     Verb(
-        "compact deleted rows", "deleted", lambda table: table.compact(), lambda table: table.optimize.compact_files()
+        "compact deleted rows",
+        "deleted",
+        lambda table: table.maintenance.compact(),
+        lambda table: table.optimize.compact_files(),
     ),
     Verb(
         "compact with indices",
         "indexed",
-        lambda table: table.compact(),
+        lambda table: table.maintenance.compact(),
         lambda table: table.optimize.compact_files(),
     ),
     Verb(
@@ -244,7 +247,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "cleanup of 40 versions",
         "versions",
-        lambda table: table.cleanup(older_than=timedelta(0)),
+        lambda table: table.maintenance.cleanup(older_than=timedelta(0)),
         _cleanup_theirs,
         _versions,
     ),
@@ -258,7 +261,7 @@ VERBS: tuple[Verb, ...] = (
     Verb(
         "tag",
         "versions",
-        lambda table: table.create_tag("audited"),
+        lambda table: table.tags.create("audited"),
         lambda table: table.tags.create("audited", table.version),
         count,
     ),

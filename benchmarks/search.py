@@ -65,7 +65,7 @@ def make_texts(path: Path, count: int) -> None:
     lance.write_dataset(pa.table({"id": np.arange(count), "v": vectors_of(rng, count), "text": texts}), path)
 
 
-OURS = "import lance_sql; lance_sql.open({path!r}).create_index({column!r}, {kind!r}, **{options!r})"
+OURS = "import lance_sql; lance_sql.open({path!r}).indices.create({column!r}, {kind!r}, **{options!r})"
 THEIRS = "import lance; lance.dataset({path!r}).{method}({column!r}, {kind!r}, **{options!r})"
 # of this process alone: what the system counts for children begins with the memory of their parent
 PEAK = """

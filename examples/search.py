@@ -56,7 +56,7 @@ def main(folder: Path) -> None:
     path = folder / "notes.lance"
     shutil.rmtree(path, ignore_errors=True)
     notes = lance_sql.write(rows(NOTES, 1), path, stable_row_ids=True)
-    notes = notes.create_index("embedding", "ivf_flat", metric="cosine", num_partitions=2).create_index(
+    notes = notes.indices.create("embedding", "ivf_flat", metric="cosine", num_partitions=2).indices.create(
         "note", "inverted"
     )
 

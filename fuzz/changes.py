@@ -92,7 +92,7 @@ CHANGES: Mapping[str, Change] = {
         lambda rows: [{**row, "b": "changed"} if _is_low(row) else row for row in rows],
     ),
     "merge": Change(lambda table: table.merge(_MERGED, on="a"), _merged),
-    "compact": Change(lambda table: table.compact(max_deleted_share=0.0), lambda rows: rows),
+    "compact": Change(lambda table: table.maintenance.compact(max_deleted_share=0.0), lambda rows: rows),
     "add": Change(
         lambda table: table.add_columns({"added": pc.field("a") + 1}),
         lambda rows: [{**row, "added": None if row["a"] is None else row["a"] + 1} for row in rows],
@@ -110,7 +110,7 @@ CHANGES: Mapping[str, Change] = {
         lambda rows: [{"renamed" if name == "b" else name: value for name, value in row.items()} for row in rows],
     ),
     "forbid": Change(lambda table: table.alter_column("a", nullable=False), lambda rows: rows),
-    "config": Change(lambda table: table.update_config({"key": "value"}), lambda rows: rows),
+    "config": Change(lambda table: table.config.update({"key": "value"}), lambda rows: rows),
     "restore": Change(lambda table: table.restore(), lambda rows: rows),
 }
 

@@ -72,10 +72,12 @@ def build(values: Values) -> None:
     if isinstance(data, int):
         # vectors and texts that are other ones, or none
         kind, options = _TEXTS if values["column"] == "s" else _CODED[data % len(_CODED)]
-        dataset = dataset.drop_index(dataset.indices()[0].name).create_index(str(values["column"]), kind, **options)
-        assert not any(each.num_uncovered for each in dataset.indices())
+        dataset = dataset.indices.drop(dataset.indices.list()[0].name).indices.create(
+            str(values["column"]), kind, **options
+        )
+        assert not any(each.num_uncovered for each in dataset.indices.list())
         return
-    _search(dataset.optimize_indices(), values)
+    _search(dataset.indices.optimize(), values)
 
 
 def damage_source(rng: np.random.Generator, values: Values) -> Values:

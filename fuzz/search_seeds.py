@@ -62,7 +62,7 @@ def seeds(root: Path) -> Iterator[Values]:
         if kind == "INVERTED":
             dataset.create_scalar_index("s", "INVERTED", **options)
         else:
-            dataset.create_index("v", kind, metric=metric, num_partitions=3, **options)
+            dataset.indices.create("v", kind, metric=metric, num_partitions=3, **options)
         lance.dataset(path).delete("k % 11 = 4")
         is_ngram = {"is_ngram": 1} if options.get("base_tokenizer") == "ngram" else {}
         yield {**files_below(Path(path)), "column": "s" if kind == "INVERTED" else "v", **is_ngram}
@@ -79,7 +79,7 @@ def built(root: Path, *, appended: bool = True) -> Iterator[Values]:
         partitions: dict[str, Any] = {} if kind == "inverted" else {"num_partitions": 3}
         column = "s" if kind == "inverted" else "v"
         dataset = lance_sql.write(_table(), path, max_rows_per_file=250, stable_row_ids=number % 2 == 0)
-        dataset = dataset.create_index(column, kind, **partitions, **options)
+        dataset = dataset.indices.create(column, kind, **partitions, **options)
         if appended:
             new = _table().slice(0, 60)
             dataset = lance_sql.write(new.set_column(0, "k", pa.array(np.arange(1000, 1060))), dataset, mode="append")

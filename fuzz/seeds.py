@@ -130,8 +130,8 @@ def races(root: Path, names: Collection[str] | None = None) -> Iterator[Values]:
         path = root / f"{number} {name}"
         rows = pa.table({"a": pa.array(range(40), pa.int64()), "b": [f"text {i % 7}" for i in range(40)]})
         table = lance_sql.write(rows, path, max_rows_per_file=15, stable_row_ids=bool(number % 5))
-        table.delete("a IN (17, 29)").create_tag("first")
-        table.add_columns([pa.field("c", pa.int32())]).update_config({"mine": "1"})
+        table.delete("a IN (17, 29)").tags.create("first")
+        table.add_columns([pa.field("c", pa.int32())]).config.update({"mine": "1"})
         if number % 3 == 0:
             lance.dataset(str(path)).create_scalar_index("a", "BTREE")
         change(str(path))
@@ -171,12 +171,12 @@ _OWN: dict[str, Callable[[str], Any]] = {
     "delete a fragment": lambda path: lance_sql.open(path).delete("a >= 30"),
     "update": lambda path: lance_sql.open(path).update({"b": "'theirs'"}, "a > 24 and a < 35"),
     "merge": lambda path: lance_sql.open(path).merge({"a": [22, 33, 60], "b": ["m", "m", "m"]}, on="a"),
-    "compact": lambda path: lance_sql.open(path).compact(max_deleted_share=0.0),
+    "compact": lambda path: lance_sql.open(path).maintenance.compact(max_deleted_share=0.0),
     "add": lambda path: lance_sql.open(path).add_columns({"d": "a * 2"}),
     "drop": lambda path: lance_sql.open(path).drop_columns("c"),
     "rename": lambda path: lance_sql.open(path).rename_columns({"c": "e"}),
     "forbid": lambda path: lance_sql.open(path).alter_column("a", nullable=False),
-    "config": lambda path: lance_sql.open(path).update_config({"theirs": "1"}),
+    "config": lambda path: lance_sql.open(path).config.update({"theirs": "1"}),
     "restore": lambda path: lance_sql.open(path).restore(2),
     "overwrite": lambda path: lance_sql.write({"a": [70, 71], "b": ["o", "p"]}, path, mode="overwrite"),
 }

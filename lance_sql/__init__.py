@@ -174,10 +174,17 @@ def _read_checksums() -> Callable[..., Any]:
     return read_new
 
 
+def _write() -> Callable[..., Any]:
+    from lance_sql.jobs.writing import write
+
+    return write
+
+
 ports.ENFORCE_RULES.connect(_enforce_rules)
 ports.FORGET_CACHED.connect(_forget_cached)
 ports.READ_CHECKSUMS.connect(_read_checksums)
 ports.SQL_EXPRESSIONS.connect(_sql_expressions)
+ports.WRITE.connect(_write)
 
 
 def __getattr__(name: str) -> object:

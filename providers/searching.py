@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from lance_sql.changes.bounds import first_after
 from lance_sql.errors import InvalidArgument
 
 from .bounds import bound
@@ -105,9 +106,12 @@ def _of_vectors(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rows(dataset: Dataset, query: Ranker, given: Mapping[str, Any]) -> SearchRows:
-    return dataset.search_rows(
-        query, given.get("filter"), since=bound(given.get("since")), prefilter=bool(given.get("prefilter"))
-    )
+    from lance_sql.reads.search.search_rows import search_rows
+
+    since = bound(given.get("since"))
+    first = None if since is None else first_after(dataset.snapshot, since)
+    prefilter = bool(given.get("prefilter"))
+    return search_rows(dataset.snapshot, query, given.get("filter"), updated_from=first, prefilter=prefilter)
 
 
 def _vector(given: Any) -> Any:

@@ -70,7 +70,9 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
         fresh = given.pop("fresh", False)
         dataset = open_version(path, **given)
         if fresh:
-            rows = dataset.fresh_rows()
+            from lance_sql.reads.mem_wal import open_fresh_rows
+
+            rows = open_fresh_rows(dataset.snapshot)
             return Source(rows if where is None else rows.where(where))
         # raises errors of the filter before an engine sees it
         _ = dataset.scan([], where)

@@ -71,13 +71,13 @@ def changed(path: Path, version: str) -> None:
     table = lance_sql.write(rows(), path, file_version=version)
     table = table.update({"text": "'updated'"}, "id < 5").delete("id = 6")
     table = table.merge(rows(30, 20), on="id")
-    table.create_tag("merged")
-    table.compact().delete("id = 8")
+    table.tags.create("merged")
+    table.maintenance.compact().delete("id = 8")
 
 
 def indexed(path: Path, version: str) -> None:
-    table = lance_sql.write(rows(), path, file_version=version).create_index("id", "btree")
-    lance_sql.write(rows(40), path, mode="append").create_index("text", "bitmap")
+    table = lance_sql.write(rows(), path, file_version=version).indices.create("id", "btree")
+    lance_sql.write(rows(40), path, mode="append").indices.create("text", "bitmap")
     table.latest().delete("id = 41")
 
 

@@ -56,8 +56,8 @@ def make_table(path: Path) -> lance_sql.Dataset:
                 table = table.update({"status": "'shipped'"}, f"id % {chance.randint(5, 12)} = 3 AND status = 'paid'")
             case _:
                 table = table.delete(f"status = 'cancelled' AND id % {chance.randint(2, 4)} = 1")
-    table.create_tag("audited", 9)
-    table.create_branch("experiment")
+    table.tags.create("audited", 9)
+    table.branches.create("experiment")
     changed = {"id": [4, 8, 15], "status": ["paid"] * 3, "amount": [16.0, 23.0, 42.0]}
     new = rows(known, 3, chance)
     return table.merge(changed, on="id").merge(new, on="id").delete("id IN (1, 2)")
@@ -72,7 +72,7 @@ def make_search(folder: Path) -> str:
         "Dogs and cats, and what they make of each other.",
     )
     rows = {"id": [1, 2, 3, 4], "author": list(CUSTOMERS[:4]), "body": list(texts)}
-    table = lance_sql.write(rows, folder / "articles.lance").create_index("body", "inverted")
+    table = lance_sql.write(rows, folder / "articles.lance").indices.create("body", "inverted")
     return table.search(text="quick foxes", text_column="body").to_html()
 
 
@@ -84,7 +84,7 @@ def make_pages(folder: Path) -> dict[str, str]:
         "diff": lance_sql.diff(ROOT / "examples" / "orders.lance", 5, 6).to_html(),
         "changes": lance_sql.open(ROOT / "examples" / "orders.lance").changes(2, 9).to_html(),
         "history": table.history().to_html(),
-        "layout": table.layout().to_html(),
+        "layout": table.maintenance.layout().to_html(),
         "search": make_search(folder),
     }
     newest = max((path / "data").iterdir(), key=lambda file: file.stat().st_mtime_ns)

@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
         pa.table({"id": range(1000), "vector": vectors, "text": texts}), Path(folder) / "found.lance"
     )
     for kind in (None, "inverted"):
-        found = found.create_index("text", kind) if kind else found
+        found = found.indices.create("text", kind) if kind else found
         nearest, words = lance_sql.nearest([700.0, 0.0]), lance_sql.words("parcel 17", "text")
         assert found.search(nearest, k=1).to_table()["id"].to_pylist() == [700]
         assert found.search(words, k=1).to_table()["id"].to_pylist() == [17]

@@ -242,8 +242,8 @@ def test_a_kind_of_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         added.setitem(index_kinds.BY_DETAILS, kind.details, kind)
         added.setitem(index_search.SEARCHES, kind, in_distinct)
         added.setitem(index_building.BUILT, "distinct", built)
-        dataset = lance_sql.open(path).create_index("v", "distinct")
-        assert [(each.name, each.kind) for each in dataset.indices()] == [("v_idx", "distinct")]
+        dataset = lance_sql.open(path).indices.create("v", "distinct")
+        assert [(each.name, each.kind) for each in dataset.indices.list()] == [("v_idx", "distinct")]
         wanted = table()["v"][77].as_py()
         assert dataset.scan(["id"], f"v = {wanted}").to_table()["id"].to_pylist() == [77]
         absent = next(each for each in range(2**31, 2**32) if each not in set(table()["v"].to_pylist()))
@@ -252,7 +252,7 @@ def test_a_kind_of_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         assert "v_idx (distinct): covers 4 of 4 fragments" in scan.explain()
         grown = lance_sql.write(table().slice(0, 10), path, mode="append")
         assert grown.count_rows(f"v = {wanted}") == 1
-        assert [each.num_uncovered for each in grown.optimize_indices().indices()] == [0]
+        assert [each.num_uncovered for each in grown.indices.optimize().indices.list()] == [0]
         assert lance_sql.verify(path, deep=True).is_healthy
     # whoever does not know the kind says so, and looks at rows
     scan = lance_sql.open(unknown(path)).scan(["id"], f"v = {wanted}")

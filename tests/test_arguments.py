@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 
 import lance_sql
 import lance_sql.testing
-from lance_sql import Dataset
+from lance_sql import Dataset, handles
 from lance_sql.errors import InvalidArgument, LanceError, VersionNotFound
 from lance_sql.values.durations import parse_age
 
@@ -63,8 +64,8 @@ def test_numbers_of_rows_are_whole(table: Dataset, value: Any) -> None:
     for call in (
         lambda: table.scan(limit=value),
         lambda: table.scan(batch_size=value),
-        lambda: table.compact(target_rows=value),
-        lambda: table.cleanup(retain_versions=value),
+        lambda: table.maintenance.compact(target_rows=value),
+        lambda: table.maintenance.cleanup(retain_versions=value),
     ):
         with pytest.raises(InvalidArgument, match="not a whole number"):
             call()
@@ -72,15 +73,15 @@ def test_numbers_of_rows_are_whole(table: Dataset, value: Any) -> None:
 
 def test_an_age_is_a_text_or_a_timedelta(table: Dataset) -> None:
     table.delete("id = 1")
-    assert table.cleanup(older_than="7d", dry_run=True).versions == ()
-    assert table.cleanup(older_than=timedelta(days=7), dry_run=True).versions == ()
-    assert [file.version for file in table.cleanup(older_than="0s").versions] == [1]
+    assert table.maintenance.cleanup(older_than="7d", dry_run=True).versions == ()
+    assert table.maintenance.cleanup(older_than=timedelta(days=7), dry_run=True).versions == ()
+    assert [file.version for file in table.maintenance.cleanup(older_than="0s").versions] == [1]
 
 
 @pytest.mark.parametrize("age", ["soon", "", "7", "d", "-1d", "1.5d", "7 days", "999999999w", 7, 1.5])
 def test_invalid_ages_are_refused(table: Dataset, age: Any) -> None:
     with pytest.raises(InvalidArgument, match=r"is not an age such as 30d|not a timedelta|pass a shorter age"):
-        table.cleanup(older_than=age)
+        table.maintenance.cleanup(older_than=age)
 
 
 def test_ages() -> None:
@@ -96,33 +97,33 @@ def test_ages() -> None:
 
 @pytest.mark.parametrize("name", ["x" * 300, "ä" * 200, "a/" * 100 + "b"])
 def test_names_that_are_too_long(table: Dataset, name: str) -> None:
-    for create in (table.create_tag, table.create_branch):
+    for create in (table.tags.create, table.branches.create):
         with pytest.raises(InvalidArgument, match=r"characters: the name of a (tag|branch) has at most 150"):
             create(name)
-    for use in (table.move_tag, table.delete_tag, lambda name: lance_sql.open(table.uri, tag=name)):
+    for use in (table.tags.move, table.tags.delete, lambda name: lance_sql.open(table.uri, tag=name)):
         with pytest.raises(VersionNotFound):
             use(name)
-    for use in (table.delete_branch, lambda name: lance_sql.open(table.uri, branch=name)):
+    for use in (table.branches.delete, lambda name: lance_sql.open(table.uri, branch=name)):
         with pytest.raises(LanceError):
             use(name)
-    assert (table.tags(), table.branches()) == ({}, {})
+    assert (table.tags.list(), table.branches.list()) == ({}, {})
 
 
 def test_names_are_text(table: Dataset) -> None:
     with pytest.raises(InvalidArgument, match="pass text"):
-        table.create_tag(5)  # type: ignore[arg-type]  # wrong on purpose
+        table.tags.create(5)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidArgument, match="pass text"):
-        table.create_branch(5)  # type: ignore[arg-type]  # wrong on purpose
+        table.branches.create(5)  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_the_longest_names(table: Dataset) -> None:
     name = "x" * 150
-    table.create_tag(name)
-    assert table.create_branch(name).branch == name
+    table.tags.create(name)
+    assert table.branches.create(name).branch == name
     assert lance_sql.open(table.uri, tag=name).version == lance_sql.open(table.uri, branch=name).version == 1
-    table.move_tag(name)
-    table.delete_tag(name)
-    table.delete_branch(name)
+    table.tags.move(name)
+    table.tags.delete(name)
+    table.branches.delete(name)
 
 
 ELSEWHERE = {
@@ -133,7 +134,7 @@ ELSEWHERE = {
     "register": "open",
     "open": "open",
     "create_table": "write",
-    "create_index": "the kind of index",
+    "create": "the kind of index",
     "assert_search": "search",
     "assert_sql": "assert_table_equal",
     # refused whatever they are given
@@ -145,9 +146,9 @@ ELSEWHERE = {
 }
 CHECKED = {"scanner", "to_table", "to_batches", "head", "count_rows"}
 OPTIONS = {
-    *("add_columns", "alter_column", "begin_write", "compact", "delete", "drop_columns", "drop_index", "drop_rule"),
-    *("enable_stable_row_ids", "merge", "optimize_indices", "publish", "rename_columns", "restore", "set_rule"),
-    *("update", "update_config", "update_field_metadata", "write", "search", "search_changes", "maintain"),
+    *("add_columns", "alter_column", "append", "begin_write", "compact", "delete", "drop", "drop_columns"),
+    *("enable_stable_row_ids", "maintain", "merge", "optimize", "publish", "rename_columns", "restore", "search"),
+    *("search_changes", "set", "update", "update_field_metadata", "write"),
 }
 
 
@@ -166,7 +167,7 @@ FOR_THE_LIBRARY = {"ManifestStore", "ManifestEntry"}
 """Users implement them; the library calls them."""
 
 
-CHECKED_LATER = {"Dataset.create_index", "assert_search", "read_spark", "register"}
+CHECKED_LATER = {"Indices.create", "assert_search", "read_spark", "register"}
 """Another argument decides which keywords they have."""
 
 
@@ -183,6 +184,10 @@ def _misspelt(function: Callable[..., Any]) -> tuple[list[Any], str, str] | None
     return ["x" if each.name == "name" else None for each in needed if each.name != right], wrong, right
 
 
+def _is_part(value: object, part: str) -> bool:
+    return inspect.isclass(value) and value.__module__ == f"lance_sql.handles.{part}"
+
+
 def _every_function() -> Iterator[tuple[str, Callable[..., Any]]]:
     seen: set[Any] = set()
     for module in (lance_sql, lance_sql.testing):
@@ -194,6 +199,9 @@ def _every_function() -> Iterator[tuple[str, Callable[..., Any]]]:
             if name in FOR_THE_LIBRARY or issubclass(value, BaseException):
                 continue
             yield from ((f"{name}.{method}", function) for method, function in public(value, seen))
+    for part in handles.__all__:
+        kind = next(value for value in vars(getattr(handles, part)).values() if _is_part(value, part))
+        yield from ((f"{kind.__name__}.{method}", function) for method, function in public(kind, seen))
     for kind in (lance_sql.Cursor, lance_sql.View, lance_sql.WriteJob, lance_sql.SqliteManifestStore):
         yield kind.__name__, kind
 
@@ -203,7 +211,8 @@ def test_every_function_names_the_closest_keyword(table: Dataset, tmp_path: Path
         "Dataset": table,
         "Catalog": lance_sql.catalog(tmp_path),
         "Scan": table.scan(),
-        "Cursor": table.cursor("c"),
+        "Cursor": table.cursors.open("c"),
+        **{type(part).__name__: part for part in (getattr(table, name) for name in handles.__all__)},
     }
     failures = {}
     for name, function in _every_function():
@@ -231,7 +240,8 @@ def test_keywords_of_connect() -> None:
 
 def test_functions_with_any_keyword_are_listed() -> None:
     seen: set[Any] = set()
-    for module in (lance_sql, lance_sql.testing):
+    parts = [getattr(handles, name) for name in handles.__all__]
+    for module in (lance_sql, lance_sql.testing, *parts):
         for name, function in public(module, seen):
             kinds = [parameter.kind for parameter in inspect.signature(function).parameters.values()]
             if inspect.Parameter.VAR_KEYWORD in kinds:
@@ -301,11 +311,12 @@ WRONG: list[Any] = [
 
 def _changes(table: Dataset) -> dict[str, Callable[..., Any]]:
     """Returns every change of a table, by its name."""
-    table.create_branch("load").delete("id = 1")
-    with_index = table.create_index("i", "btree")
-    with_rule = with_index.set_rule("small", "i < 100")
+    table.branches.create("load").delete("id = 1")
+    with_index = table.indices.create("i", "btree")
+    with_rule = with_index.rules.set("small", "i < 100")
     plain = lance_sql.write({"id": [1]}, "plain.lance", stable_row_ids=False)
     return {
+        "append": partial(with_rule.append, {"id": [7], "i": [7], "d": [7]}),
         "delete": partial(with_rule.delete, "id = 2"),
         "update": partial(with_rule.update, {"d": 1}, "id = 3"),
         "merge": partial(with_rule.merge, {"id": [9], "i": [9], "d": [9]}, "id"),
@@ -313,19 +324,19 @@ def _changes(table: Dataset) -> dict[str, Callable[..., Any]]:
         "rename_columns": partial(with_rule.rename_columns, {"more": "most"}),
         "alter_column": partial(with_rule.alter_column, "most", type=pa.int32()),
         "drop_columns": partial(with_rule.drop_columns, "most"),
-        "create_index": partial(with_rule.create_index, "d", "btree"),
-        "drop_index": partial(with_rule.drop_index, "d_idx"),
-        "optimize_indices": partial(with_rule.optimize_indices, rebuild=True),
-        "compact": with_rule.compact,
+        "create_index": partial(with_rule.indices.create, "d", "btree"),
+        "drop_index": partial(with_rule.indices.drop, "d_idx"),
+        "optimize_indices": partial(with_rule.indices.optimize, rebuild=True),
+        "compact": with_rule.maintenance.compact,
         "restore": partial(with_rule.restore, 1),
-        "update_config": partial(with_rule.update_config, {"a": "b"}),
-        "update_field_metadata": partial(with_rule.update_field_metadata, "i", {"comment": "x"}),
-        "enable_stable_row_ids": plain.enable_stable_row_ids,
-        "set_rule": partial(with_rule.set_rule, "big", "i > 0"),
-        "drop_rule": partial(with_rule.drop_rule, "big"),
-        "publish": partial(table.publish, "load"),
+        "update_config": partial(with_rule.config.update, {"a": "b"}),
+        "update_field_metadata": partial(with_rule.config.update_field_metadata, "i", {"comment": "x"}),
+        "enable_stable_row_ids": plain.maintenance.enable_stable_row_ids,
+        "set_rule": partial(with_rule.rules.set, "big", "i > 0"),
+        "drop_rule": partial(with_rule.rules.drop, "big"),
+        "publish": partial(table.branches.publish, "load"),
         "write": partial(lance_sql.write, {"id": [5], "i": [5], "d": [5]}, table.uri, mode="append"),
-        "begin_write": partial(lance_sql.begin_write, table.uri, table.schema, mode="append"),
+        "begin_write": partial(lance_sql.begin_write, table.schema, table.uri, mode="append"),
     }
 
 
@@ -339,10 +350,10 @@ def test_every_change_takes_a_job_and_properties(table: Dataset) -> None:
 
 
 def test_every_change_refuses_other_keywords(table: Dataset) -> None:
-    changes = _changes(table)
-    assert OPTIONS - {"search", "search_changes", "maintain"} <= set(changes)
-    for name, change in changes.items():
-        if name == "create_index":
+    changes = {name: (getattr(change, "func", change).__name__, change) for name, change in _changes(table).items()}
+    assert OPTIONS - {"search", "search_changes", "maintain"} <= {called for called, _ in changes.values()}
+    for name, change in changes.values():
+        if name == "create":
             with pytest.raises(InvalidArgument, match="propreties"):
                 change(propreties={})
             continue
@@ -353,17 +364,24 @@ def test_every_change_refuses_other_keywords(table: Dataset) -> None:
             change(job=5)
 
 
+def _methods(table: Dataset) -> Iterator[tuple[Callable[[Dataset], Any], str]]:
+    """Yields the methods of a table and of its parts, with the way from the table to the owner."""
+    owners: list[Callable[[Dataset], Any]] = [lambda opened: opened, *map(attrgetter, handles.__all__)]
+    for owner in owners:
+        for name in dir(owner(table)):
+            if not name.startswith("_") and inspect.isfunction(getattr(type(owner(table)), name, None)):
+                yield owner, name
+
+
 @pytest.mark.parametrize("value", WRONG, ids=lambda value: repr(value)[:20])
 def test_wrong_kinds_of_arguments_end_in_errors_of_ours(table: Dataset, value: Any) -> None:
-    for name in dir(table):
-        method = None if name.startswith("_") else getattr(type(table), name, None)
-        if not inspect.isfunction(method):
-            continue
+    for owner, name in _methods(table):
+        method = getattr(type(owner(table)), name)
         parameters = list(inspect.signature(method).parameters.values())[1:]
         needed = [each for each in parameters if each.default is each.empty and each.kind is each.POSITIONAL_OR_KEYWORD]
         given = [value] * max(len(needed), min(1, len(parameters)))
         try:
-            method(lance_sql.open(table.uri), *given)
+            method(owner(lance_sql.open(table.uri)), *given)
         except LanceError:
             pass
         except TypeError as error:
@@ -374,17 +392,17 @@ def test_wrong_kinds_of_arguments_end_in_errors_of_ours(table: Dataset, value: A
 
 @pytest.mark.parametrize("kind", ["BTREE", "Bitmap", "ZoneMap", "BLOOMFILTER"])
 def test_kinds_of_indices_in_any_case_of_letters(tmp_path: Path, kind: str) -> None:
-    table = lance_sql.write({"s": ["a", "b"]}, tmp_path / "t.lance").create_index("s", kind)
-    assert [index.kind for index in table.indices()] == [kind.lower()]
+    table = lance_sql.write({"s": ["a", "b"]}, tmp_path / "t.lance").indices.create("s", kind)
+    assert [index.kind for index in table.indices.list()] == [kind.lower()]
     connection = lance_sql.connect()
     connection.execute(f"CREATE INDEX by_sql ON '{table.uri}' USING {kind} (s)")
-    assert [index.kind for index in table.latest().indices()] == [kind.lower()] * 2
+    assert [index.kind for index in table.latest().indices.list()] == [kind.lower()] * 2
 
 
 def test_a_cursor_is_read_in_a_block(table: Dataset) -> None:
     with pytest.raises(AttributeError, match=r"with cursor\.read\(\) as changes: changes\.scan"):
-        table.cursor("c").read().scan()  # type: ignore[attr-defined]
-    with table.cursor("c").read() as changes:
+        table.cursors.open("c").read().scan()  # type: ignore[attr-defined]
+    with table.cursors.open("c").read() as changes:
         assert changes.count_rows()
 
 

@@ -60,7 +60,7 @@ def table(tmp_path: Path) -> Path:
     root = tmp_path / "t.lance"
     rng = np.random.default_rng(1)
     dataset = lance_sql.write({"id": range(20_000), "x": rng.random(20_000)}, root, max_rows_per_file=10_000)
-    dataset = dataset.create_index("id", "btree").create_index("x", "zonemap")
+    dataset = dataset.indices.create("id", "btree").indices.create("x", "zonemap")
     dataset = dataset.delete("id < 6000").delete("id = 15000").update({"x": "0.5"}, "id = 19000")
     lance_sql.write({"id": [20_000], "x": [1.0]}, root, mode="append")
     return root
@@ -148,11 +148,11 @@ def test_the_differing_blocks_of_a_long_file_are_listed(tmp_path: Path) -> None:
 
 def test_checksums_live_as_long_as_their_files(table: Path, tmp_path: Path) -> None:
     """Over cleanups here and by pylance, compactions, restores, branches and clones."""
-    lance_sql.open(table).cleanup(older_than=timedelta(0))
+    lance_sql.open(table).maintenance.cleanup(older_than=timedelta(0))
     assert files_of(table) <= known(table)
     assert not {path for path in known(table) if path.startswith("data/") and not (table / path).exists()}
-    branch = lance_sql.open(table).create_branch("b").delete("id = 7000")
-    clone = lance_sql.open(table).shallow_clone(tmp_path / "c.lance").delete("id = 7001")
+    branch = lance_sql.open(table).branches.create("b").delete("id = 7000")
+    clone = lance_sql.open(table).branches.shallow_clone(tmp_path / "c.lance").delete("id = 7001")
     for report in (
         lance_sql.verify(table, branch="b", checksums=True),
         lance_sql.verify(clone.uri, checksums=True),
@@ -161,7 +161,7 @@ def test_checksums_live_as_long_as_their_files(table: Path, tmp_path: Path) -> N
         assert report.compared is not None
         assert report.compared.without == 0
     assert branch.count_rows() == clone.count_rows()
-    restored = lance_sql.open(table).compact().restore(lance_sql.open(table).versions()[0].version)
+    restored = lance_sql.open(table).maintenance.compact().restore(lance_sql.open(table).versions()[0].version)
     lance.dataset(table).cleanup_old_versions(timedelta(0), delete_unverified=True)
     assert restored.version == lance_sql.open(table).version
     assert files_of(table) <= known(table)
@@ -180,7 +180,7 @@ def test_a_cleanup_makes_few_records_of_many(tmp_path: Path) -> None:
     for number in range(1, 50):
         dataset = lance_sql.write({"id": [number]}, root, mode="append")
     assert len(list((root / "_checksums").iterdir())) == 50
-    dataset.cleanup(older_than=timedelta(0))
+    dataset.maintenance.cleanup(older_than=timedelta(0))
     assert len(list((root / "_checksums").iterdir())) == 1
     assert len(files_of(root)) == 50
     assert files_of(root) <= known(root)
@@ -245,7 +245,7 @@ def test_an_audit_compares_files_as_well(tmp_path: Path) -> None:
 
 
 def _job(path: str) -> None:
-    job = pickle.loads(pickle.dumps(lance_sql.begin_write(path, lance_sql.open(path).schema, mode="append")))
+    job = pickle.loads(pickle.dumps(lance_sql.begin_write(lance_sql.open(path).schema, path, mode="append")))
     job.commit(pickle.loads(pickle.dumps(job.write_fragments({"id": [-1], "x": [0.5]}))))
 
 
@@ -260,11 +260,11 @@ STATEMENTS: dict[str, Callable[[str], object]] = {
     "merge": lambda path: lance_sql.open(path).merge({"id": [1, -5], "x": [0.1, 0.2]}, on="id"),
     "add columns": lambda path: lance_sql.open(path).add_columns({"y": "id + 1"}),
     "alter column": lambda path: lance_sql.open(path).alter_column("x", type=pa.float32()),
-    "compact": lambda path: lance_sql.open(path).compact(max_deleted_share=0),
+    "compact": lambda path: lance_sql.open(path).maintenance.compact(max_deleted_share=0),
     "distributed compaction": _distributed,
-    "optimize indices": lambda path: lance_sql.open(path).optimize_indices(rebuild=True),
-    "bitmap": lambda path: lance_sql.open(path).create_index("id", "bitmap", name="b"),
-    "bloom filter": lambda path: lance_sql.open(path).create_index("id", "bloomfilter", name="f"),
+    "optimize indices": lambda path: lance_sql.open(path).indices.optimize(rebuild=True),
+    "bitmap": lambda path: lance_sql.open(path).indices.create("id", "bitmap", name="b"),
+    "bloom filter": lambda path: lance_sql.open(path).indices.create("id", "bloomfilter", name="f"),
     "job": _job,
     "overwrite": lambda path: lance_sql.write({"z": [1]}, path, mode="overwrite"),
     "new column": lambda path: lance_sql.write(

@@ -31,9 +31,9 @@ def test_changes_report_their_operation(table: lance_sql.Dataset) -> None:
     assert counts(table.merge({"id": [1, 50], "v": ["x", "y"]}, on="id")) == ("merge", 1, 1, 0)
     assert counts(table.add_columns({"w": "id + 1"})) == ("add_columns", 0, 10, 0)
     assert counts(lance_sql.write({"id": [7]}, table.uri, mode="append")) == ("insert", 1, 0, 0)
-    made = table.create_index("id", "btree")
+    made = table.indices.create("id", "btree")
     assert counts(made)[0] == "create_index"
-    assert counts(made.compact())[0] == "compact"
+    assert counts(made.maintenance.compact())[0] == "compact"
     written = table.update({"v": "'c'"}, "id = 1").last_change
     assert written is not None
     assert (written.files_written, (written.bytes_written or 0) > 0, written.duration_ms is not None) == (1, True, True)
@@ -77,7 +77,7 @@ def test_handles_on_one_version_are_equal(
     assert made != table
     assert made.restore(1) != table
     assert table != "t.lance"
-    branch = table.create_branch("dev")
+    branch = table.branches.create("dev")
     assert branch != table
     copy = lance_sql.write(table, tmp_path / "copy.lance")
     assert copy != table
@@ -86,7 +86,7 @@ def test_handles_on_one_version_are_equal(
 def test_the_newest_version_is_one_call_away(table: lance_sql.Dataset) -> None:
     made = table.delete("id = 1")
     assert (table.latest(), table.version) == (made, 1)
-    branch = table.create_branch("dev")
+    branch = table.branches.create("dev")
     later = branch.delete("id = 2")
     assert (branch.latest(), later.branch) == (later, "dev")
 
@@ -108,7 +108,7 @@ def test_reprs_are_short(table: lance_sql.Dataset) -> None:
         repr(table.scan(["id"], "id > 3", limit=2))
         == "Scan('t.lance version 1', columns=['id'], filter='id > 3', limit=2)"
     )
-    assert repr(made.layout()) == "Layout('t.lance version 2', fragments=1, to_compact=0)"
+    assert repr(made.maintenance.layout()) == "Layout('t.lance version 2', fragments=1, to_compact=0)"
     assert "damage" not in repr(made.history()[0])
     assert repr(made.history()) == "History('t.lance', versions 1-2)"
     assert repr(lance_sql.verify(made.uri)).endswith("versions=2, problems=0)")
@@ -169,8 +169,8 @@ def test_lazy_frames_are_collected(table: lance_sql.Dataset) -> None:
 def test_a_version_stands_behind_the_name_of_a_table(tmp_path: Path) -> None:
     made = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
     made = lance_sql.write({"id": [2]}, made.uri, mode="append")
-    made.create_tag("first", 1)
-    made.create_branch("dev").delete("id = 1")
+    made.tags.create("first", 1)
+    made.branches.create("dev").delete("id = 1")
     assert [lance_sql.open(f"{made.uri}@{name}").count_rows() for name in ("1", "2", "-1", "first")] == [1, 2, 1, 1]
     assert lance_sql.open(f"{made.uri}@dev").branch == "dev"
     with pytest.raises(VersionNotFound, match="Did you mean 'first'"):

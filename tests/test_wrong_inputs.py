@@ -258,44 +258,44 @@ WRONG = [
     ),
     Wrong(
         "row history of a table that has none",
-        "enable stable row ids from now on with enable_stable_row_ids()",
+        "enable stable row ids from now on with maintenance.enable_stable_row_ids()",
         lambda: plain().scan(["_row_created_at_version"]),
         ("head", "plain.lance", "--columns", "_row_created_at_version"),
     ),
     Wrong(
         "a tag that there is",
         "Tag 'audited' exists already: choose another name, or move it with move_tag (--move)",
-        lambda: orders().create_tag("audited"),
+        lambda: orders().tags.create("audited"),
         ("tag", "orders.lance", "audited"),
     ),
     Wrong(
         "removing a tag that there is not",
         "No tag 'nope' in orders.lance. Tags: audited",
-        lambda: orders().delete_tag("nope"),
+        lambda: orders().tags.delete("nope"),
         ("tag", "orders.lance", "nope", "--delete", "--yes"),
     ),
     Wrong(
         "a name that no tag can have",
         "'a b' cannot be the name of a tag: use letters, digits",
-        lambda: orders().create_tag("a b"),
+        lambda: orders().tags.create("a b"),
         ("tag", "orders.lance", "a b"),
     ),
     Wrong(
         "an index of a kind that there is not",
         "zonemap, btree, bitmap, bloomfilter",
-        lambda: orders().create_index("id", "hash"),
+        lambda: orders().indices.create("id", "hash"),
     ),
     Wrong(
         "an index that there is not",
         "orders.lance has no index 'nope'; it has none",
-        lambda: orders().drop_index("nope"),
+        lambda: orders().indices.drop("nope"),
     ),
     Wrong("a name that is taken", "have the same name", lambda: orders().rename_columns({"id": "name"})),
     Wrong("no column left", "orders.lance would have no column left", lambda: orders().drop_columns(["id", "name"])),
     Wrong(
         "an age in words",
         "'soon' is not an age such as 30d, 12h or 90m",
-        lambda: orders().cleanup(older_than="soon"),
+        lambda: orders().maintenance.cleanup(older_than="soon"),
         ("cleanup", "orders.lance", "--older-than", "soon"),
     ),
     Wrong(
@@ -365,7 +365,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table = lance_sql.write(
         {"id": range(10), "name": [f"row {number}" for number in range(10)]}, folder / "orders.lance"
     )
-    table.update({"name": "'x'"}, "id < 3").create_tag("audited")
+    table.update({"name": "'x'"}, "id < 3").tags.create("audited")
     table.latest().delete("id = 9")
     lance_sql.write({"id": [1, 2]}, folder / "plain.lance", stable_row_ids=False)
     (folder / "notes.txt").write_text("no table")

@@ -36,14 +36,14 @@ def run(spark: SparkSession, landing: str, lake: str, day: str) -> None:
     if not os.path.exists(path):
         merge_orders(spark, news.limit(0), path)
         for name, rule in RULES.items():
-            lance_sql.open(path).set_rule(name, rule)
+            lance_sql.open(path).rules.set(name, rule)
     orders = lance_sql.open(path)
-    if branch in orders.branches():
+    if branch in orders.branches:
         # of a run that was held back
-        orders.delete_branch(branch)
-    with orders.staged(branch):
+        orders.branches.delete(branch)
+    with orders.branches.staged(branch):
         merge_orders(spark, news, path, branch)
-    orders.latest().publish(branch, key="id")
+    orders.latest().branches.publish(branch, key="id")
     mirror(path, f"{lake}/mirror.lance")
     unpaid(path, f"{lake}/open.lance")
 

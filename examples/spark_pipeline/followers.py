@@ -7,7 +7,7 @@ import lance_sql
 
 def mirror(orders: str, target: str) -> None:
     """Brings a copy in step, in one commit; a run that dies takes nothing, one that is repeated takes nothing twice."""
-    with lance_sql.open(orders).cursor("mirror").read(mode="net", target=target) as changes:
+    with lance_sql.open(orders).cursors.open("mirror").read(mode="net", target=target) as changes:
         lance_sql.apply_changes(target, changes, keys="id")
 
 

@@ -125,18 +125,18 @@ def columns(dataset: Dataset) -> pa.Table:
 
 def tags(dataset: Dataset) -> pa.Table:
     """Returns one row for each tag of the table as of now; `branch` is NULL for a version of main."""
-    return _table("tag", "branch", dataset.tags())
+    return _table("tag", "branch", dataset.tags.list())
 
 
 def branches(dataset: Dataset) -> pa.Table:
     """Returns one row for each branch as of now: the branch and version that it began with, NULL for main."""
-    return _table("branch", "parent", dataset.branches())
+    return _table("branch", "parent", dataset.branches.list())
 
 
 def cursors(dataset: Dataset) -> pa.Table:
     """Returns one row for each cursor as of now: the last version whose changes it has processed, and the number of
     versions committed to its branch since, which is NULL for a deleted branch."""
-    records = list(dataset.cursors().values())
+    records = list(dataset.cursors.list().values())
     newest = {record.branch: _newest(dataset, record.branch) for record in records}
     behind = [None if (last := newest[each.branch]) is None else last - each.position for each in records]
     return pa.table(
@@ -176,12 +176,12 @@ def rules(dataset: Dataset) -> pa.Table:
     """Returns one row for each rule of the table."""
     from lance_sql.changes.contracts.rules import as_table
 
-    return as_table(dataset.rules())
+    return as_table(dataset.rules.list())
 
 
 def indices(dataset: Dataset) -> pa.Table:
     """Returns one row for each index: its kind and columns, and the numbers of covered and uncovered fragments."""
-    summaries = dataset.indices()
+    summaries = dataset.indices.list()
     return pa.table(
         {
             "name": pa.array([each.name for each in summaries], pa.string()),
@@ -209,7 +209,7 @@ def statistics(dataset: Dataset) -> pa.Table:
             "exact": each.is_exact,
             "distinct_values": each.num_distinct,
         }
-        for each in dataset.statistics()
+        for each in dataset.maintenance.statistics()
     ]
     return pa.Table.from_pylist(rows, _STATISTICS)
 

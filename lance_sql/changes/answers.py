@@ -61,7 +61,7 @@ def answer_changes(
     if not snapshot.manifest.has_stable_row_ids:
         raise InvalidArgument(
             f"{snapshot.name} was created without stable row ids, so its rows cannot be matched across versions: enable"
-            " them from now on with enable_stable_row_ids()"
+            " them from now on with maintenance.enable_stable_row_ids()"
         )
     feed = ChangeFeed(snapshot, since=since, end=snapshot.version, mode="net")
     history = feed.range.history

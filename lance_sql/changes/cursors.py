@@ -1,6 +1,6 @@
 """Cursors: named, durable positions in the feed of a table. A job continues where its last run stopped.
 
-    cursor = orders.cursor("warehouse", start="earliest")
+    cursor = orders.cursors.open("warehouse", start="earliest")
     with cursor.read(mode="net") as changes:      the changes since the last run; an empty feed if there are none
         ...                                       the cursor advances when the block succeeds
 
@@ -75,7 +75,7 @@ class Lag(Record):
 class Cursor:
     """Named position in the feed of a table. Any number of processes may have handles on the same cursor.
 
-    >>> cursor = orders.cursor("warehouse", start="latest")
+    >>> cursor = orders.cursors.open("warehouse", start="latest")
     >>> changed = orders.delete("status = 'cancelled'")
     >>> with cursor.read() as changes:
     ...     print(changes.count_rows("_change_type = 'delete'"))
@@ -227,9 +227,9 @@ class Cursor:
     def seek(self, to: Bound) -> Cursor:
         """Moves the cursor to another position; changes recorded in target tables no longer count.
 
-        to: where the next run begins, as `start` of `Dataset.cursor`
+        to: where the next run begins, as `start` of `Dataset.cursors.open`
         returns: the cursor
-        raises: as `Dataset.cursor`; CommitConflict if a run has moved the cursor meanwhile
+        raises: as `Dataset.cursors.open`; CommitConflict if a run has moved the cursor meanwhile
         """
         latest, record = self._latest(), self._record()
         origin = positions.origin(latest, to)
@@ -320,7 +320,7 @@ class Cursor:
 
 
 def open_cursor(snapshot: Snapshot, name: str, start: Bound, key: str | Sequence[str] | None = None) -> Cursor:
-    """Opens a cursor of the snapshot's branch, or creates it; see `Dataset.cursor`."""
+    """Opens a cursor of the snapshot's branch, or creates it; see `Dataset.cursors.open`."""
     with while_there(snapshot):
         record = cursor_files.read(snapshot.main, name)
         if record is None:

@@ -100,7 +100,7 @@ class ChangeFeed(ArrowDataset):
             raise InvalidArgument(
                 f"{self._last.name} was created without stable row ids and has no primary key, so its rows cannot be"
                 " matched across versions: pass key columns (key=['id']), or enable stable row ids from now on with"
-                " enable_stable_row_ids()"
+                " maintenance.enable_stable_row_ids()"
             )
         self._options: dict[str, Any] = {
             "mode": mode,

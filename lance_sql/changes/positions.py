@@ -27,7 +27,7 @@ _POSITION: Final = re.compile(r"(\w+) (\d{1,19}) (.*)", re.ASCII)
 def origin(latest: Snapshot, start: Bound) -> Origin:
     """Returns the position after which a cursor begins.
 
-    start: as for `Dataset.cursor`
+    start: as for `Dataset.cursors.open`
     raises: VersionNotFound, InvalidArgument
     """
     history = BranchHistory(latest)

@@ -53,7 +53,7 @@ def _is_branch(path: str, name: str) -> bool:
     try:
         dataset = tables.open_table(path)
         # a name that reads as a tag must not write to a branch
-        return name in dataset.branches() and name not in dataset.tags()
+        return name in dataset.branches and name not in dataset.tags
     except TableNotFound:
         return False
 
@@ -87,7 +87,7 @@ def rehearse(dataset: Dataset, change: Callable[[Dataset], T]) -> T:
     """
     with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
         # has the table's name, because errors contain it
-        return change(dataset.shallow_clone(os.path.join(folder, dataset.snapshot.name)))
+        return change(dataset.branches.shallow_clone(os.path.join(folder, dataset.snapshot.name)))
 
 
 def agreed(what: str, dry_run: bool, yes: bool) -> bool:

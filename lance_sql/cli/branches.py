@@ -38,7 +38,7 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
     from lance_sql.table.version_names import unknown_name
 
     dataset = tables.open_table(table)
-    branches = dataset.branches()
+    branches = dataset.branches.list()
     if name is None:
         if remove:
             raise click.UsageError("Name a branch.")
@@ -49,10 +49,10 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
             raise VersionNotFound(unknown_name("branch", name, dataset.snapshot.name, branches))
         begun = f"{branches[name].branch or 'main'}@{branches[name].version}"
         if agreed(f"remove the branch {name!r}, which begins with {begun}, and what was written to it", False, yes):
-            dataset.delete_branch(name)
+            dataset.branches.delete(name)
             click.echo(f"Removed branch {name!r}.", err=True)
     else:
-        created = dataset.create_branch(name)
+        created = dataset.branches.create(name)
         click.echo(f"Branch {name!r} begins with version {created.version} of {shown(dataset.uri)}.", err=True)
 
 
@@ -70,7 +70,7 @@ def stage(table: str, name: str) -> None:
     lance-sql publish events.lance load-2026-11-24
     """
     dataset = latest(table)
-    created = dataset.create_branch(name)
+    created = dataset.branches.create(name)
     click.echo(
         f"Branch {name!r} begins with version {created.version}; write to {shown(dataset.uri)}@{name}.",
         err=True,
@@ -97,7 +97,7 @@ def publish(
     """
     dataset = latest(table)
     keys = None if key is None else key.split(",")
-    planned = dataset.plan_publish(name, key=keys)
+    planned = dataset.branches.plan(name, key=keys)
     if html is not None:
         screen.write_page(html, planned.to_html())
     if planned.published is not None:
@@ -111,4 +111,4 @@ def publish(
         click.echo(f"{planned}. Nothing was published. {_WAY_OUT}", err=True)
         sys.exit(CONFLICTS)
     if agreed(f"publish {planned}", dry_run, yes):
-        done(dataset.publish(name, key=keys, keep=keep))
+        done(dataset.branches.publish(name, key=keys, keep=keep))

@@ -48,11 +48,11 @@ def rules(
         if rule is not None:
             raise click.UsageError("A rule is set, or removed.")
         if agreed(f"remove the rule {name!r}", False, yes):
-            done(dataset.drop_rule(name))
+            done(dataset.rules.drop(name))
     elif rule is None:
         raise click.UsageError('Give a rule, such as "amount >= 0", or --drop.')
     else:
-        done(dataset.set_rule(name, rule, severity="warn" if warn else "error", enforce=enforce))
+        done(dataset.rules.set(name, rule, severity="warn" if warn else "error", enforce=enforce))
 
 
 @click.command()
@@ -77,7 +77,7 @@ def check(
 
     from lance_sql.cli import tables
 
-    report = tables.open_table(table, branch=branch).check(names or None, since=tables.bound(since))
+    report = tables.open_table(table, branch=branch).rules.check(names or None, since=tables.bound(since))
     if html is not None:
         screen.write_page(html, report.to_html())
     else:

@@ -58,7 +58,7 @@ def cursors(
     elif start is not None:
         to = tables.bound(start)
         assert to is not None
-        created = dataset.cursor(name, start=to)
+        created = dataset.cursors.open(name, start=to)
         click.echo(f"Cursor {name!r} is at version {created.position}.", err=True)
     elif seek is not None:
         to = tables.bound(seek)

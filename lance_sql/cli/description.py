@@ -76,11 +76,11 @@ def described(dataset: Dataset) -> Description:
         ("file format", format_version),
         ("stable row ids", "_row_created_at_version" in dataset.system_columns),
         ("versions", len(versions)),
-        ("tags", [f"{name}@{ref.version}" for name, ref in sorted(dataset.tags().items())]),
-        ("branches", sorted(dataset.branches())),
-        ("indices", [f"{each.name} ({each.kind})" for each in dataset.indices()]),
+        ("tags", [f"{name}@{ref.version}" for name, ref in sorted(dataset.tags.list().items())]),
+        ("branches", sorted(dataset.branches)),
+        ("indices", [f"{each.name} ({each.kind})" for each in dataset.indices.list()]),
     )
-    if rows := dataset.num_rows_in_log:
+    if rows := dataset.maintenance.num_rows_in_log:
         facts = (*facts, ("rows in no version, of the write-ahead log", rows))
     columns = tuple((field.name, str(field.type), field.nullable) for field in dataset.schema)
     return Description(facts, columns)

@@ -125,7 +125,7 @@ def changes(
             raise click.UsageError("--follow writes lines: use --output jsonl, debezium or csv.")
         cursor = None if name is None else tables.existing_cursor(dataset, name)
         begin = {"since": tables.bound(since)} if cursor is None else {"since": cursor.position}
-        if cursor is not None and dataset.cursors()[cursor.name].needs_snapshot:
+        if cursor is not None and dataset.cursors[cursor.name].needs_snapshot:
             with cursor.read(**options) as rows:
                 delivery.write(rows)
             begin = {"since": cursor.position}

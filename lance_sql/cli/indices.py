@@ -75,16 +75,16 @@ def create(
 
     given = dict(map(_option, options))
     with shown("rows indexed", hidden=quiet):
-        indexed = latest(table).create_index(column, kind, name=name, replace=replace, **given)
+        indexed = latest(table).indices.create(column, kind, name=name, replace=replace, **given)
     done(indexed)
 
 
 def _option(text: str) -> tuple[str, Any]:
     """Parses NAME=VALUE; the value is JSON (numbers, true, false, lists), or else text."""
-    from lance_sql import Dataset
+    from lance_sql.handles.indices import Indices
 
     name, equals, value = text.partition("=")
-    if not equals or name in inspect.signature(Dataset.create_index).parameters:
+    if not equals or name in inspect.signature(Indices.create).parameters:
         raise click.UsageError(f"--option is NAME=VALUE, not {text!r}")
     try:
         return name, json.loads(value)
@@ -101,10 +101,10 @@ def _option(text: str) -> tuple[str, Any]:
 def drop(table: str, name: str, dry_run: bool, yes: bool) -> None:
     """Drops the index NAME of TABLE. Earlier versions keep it."""
     dataset = latest(table)
-    if dry_run and name not in {each.name for each in dataset.indices()}:
+    if dry_run and name not in dataset.indices:
         raise click.UsageError(f"No index {name!r}.")
     if agreed(f"drop the index {name!r} of {shown(dataset.uri)}", dry_run, yes):
-        done(dataset.drop_index(name))
+        done(dataset.indices.drop(name))
 
 
 @index.command()
@@ -119,7 +119,7 @@ def update(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> No
 
     dataset = latest(table)
     with shown("rows indexed", hidden=quiet):
-        indexed = dataset.optimize_indices(names or None, rebuild=rebuild)
+        indexed = dataset.indices.optimize(names or None, rebuild=rebuild)
     if indexed.version == dataset.version:
         click.echo("Nothing to do.", err=True)
     else:
@@ -169,7 +169,7 @@ def analyze(table: str, columns: tuple[str, ...], cache: str | None, quiet: bool
         raise click.UsageError("Name a folder: --cache or LANCE_SQL_STATISTICS_CACHE. Later scans look there.")
     bar = Bar("rows analyzed", hidden=quiet)
     try:
-        zones_by_column = dataset.analyze(columns or None, progress=bar.update)
+        zones_by_column = dataset.maintenance.analyze(columns or None, progress=bar.update)
     finally:
         bar.close()
     for name, (num_known, total) in zones_by_column.items():

@@ -68,7 +68,9 @@ def layout(table: str, branch: str | None, target_rows: int | None, output: str,
     from lance_sql.cli import tables
     from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 
-    physical_layout = tables.open_table(table, branch=branch).layout(target_rows=target_rows or MAX_ROWS_PER_FILE)
+    physical_layout = tables.open_table(table, branch=branch).maintenance.layout(
+        target_rows=target_rows or MAX_ROWS_PER_FILE
+    )
     if html is not None:
         screen.write_page(html, physical_layout.to_html())
         return

@@ -59,12 +59,12 @@ def maintain(
         "max_lag": max_lag,
     }
     if dry_run or not yes:
-        plan = dataset.maintain(**options, dry_run=True)
+        plan = dataset.maintenance.maintain(**options, dry_run=True)
         screen.show(plan.to_table().to_reader(), output, max_rows=0)
         if dry_run or not plan.is_needed or not agreed(f"maintain {named(dataset)}", dry_run, yes):
             return
     with progress.shown("done", hidden=quiet):
-        result = dataset.maintain(**options)
+        result = dataset.maintenance.maintain(**options)
     screen.show(result.to_table().to_reader(), output, max_rows=0)
     if result.has_conflicts:
         sys.exit(CONFLICT)

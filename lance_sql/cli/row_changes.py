@@ -115,7 +115,7 @@ def _moved(source: str, path: str, options: dict[str, Any], *, quiet: bool) -> D
     connection = lance_sql.connect()
     with interruptible(connection):
         folder = folders.open_folder(source, connection)
-        job = lance_sql.begin_write(path, folder.schema, **options)
+        job = lance_sql.begin_write(folder.schema, path, **options)
         return moving.move(folder, source, job, options, hidden=quiet)
 
 

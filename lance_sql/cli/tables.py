@@ -45,13 +45,13 @@ def existing_cursor(dataset: Dataset, name: str) -> Cursor:
     from lance_sql.errors import VersionNotFound, sentence
     from lance_sql.table.version_names import unknown_name
 
-    cursors = dataset.cursors()
+    cursors = dataset.cursors.list()
     if name not in cursors:
         unknown = unknown_name("cursor", name, dataset.snapshot.name, cursors)
         raise VersionNotFound(
             f"{sentence(unknown)} To create it: lance-sql cursors TABLE {one_line(name)} --start earliest"
         )
-    return dataset.cursor(name)
+    return dataset.cursors.open(name)
 
 
 def of_job(where: str | None, job: str | None, *columns: str) -> str | None:

@@ -80,7 +80,7 @@ def compact(table: str, target_rows: int | None, max_deleted: float, indices: st
 
     dataset = latest(table)
     target = target_rows or MAX_ROWS_PER_FILE
-    groups = dataset.plan_compaction(target_rows=target, max_deleted_share=max_deleted)
+    groups = dataset.maintenance.plan_compaction(target_rows=target, max_deleted_share=max_deleted)
     if not groups:
         click.echo("Nothing to compact.", err=True)
         return
@@ -92,7 +92,7 @@ def compact(table: str, target_rows: int | None, max_deleted: float, indices: st
     )
     if not dry_run:
         with progress.shown("rows compacted", hidden=quiet):
-            compacted = dataset.compact(
+            compacted = dataset.maintenance.compact(
                 target_rows=target,
                 max_deleted_share=max_deleted,
                 indices=indices,  # type: ignore[arg-type]  # click has checked the text
@@ -123,7 +123,7 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
     if number is None and tag is None:
         raise click.UsageError(f"Name a version: {path} 41, or {path}@tag.")
     earlier = tables.open_table(chosen, branch=None if tag is not None and branch is None else branch)
-    if tag is not None and tag == earlier.branch and tag not in earlier.tags():
+    if tag is not None and tag == earlier.branch and tag not in earlier.tags:
         raise click.UsageError(f"{tag!r} is a branch: give a version or a tag to restore.")
     what = (
         f"return from {_newest(path, branch, earlier)} to version {earlier.version} "
@@ -167,21 +167,21 @@ def tag(table: str, name: str | None, version: str | None, move: bool, remove: b
     if name is None:
         if move or remove:
             raise click.UsageError("Name a tag.")
-        for each, ref in sorted(dataset.tags().items()):
+        for each, ref in sorted(dataset.tags.list().items()):
             click.echo(f"{one_line(each)}\t{ref.version}" + (f"\t{one_line(ref.branch)}" if ref.branch else ""))
     elif remove:
         if agreed(f"remove the tag {name!r}{_named(dataset, name)}", dry_run, yes):
-            dataset.delete_tag(name)
+            dataset.tags.delete(name)
             click.echo(f"Removed tag {name!r}.", err=True)
     elif as_version(name) is not None:
         raise click.UsageError(f"A tag needs a name: lance-sql tag {table} NAME {name}.")
     elif not move and dry_run:
         click.echo(f"Would tag version {dataset.version} as {name!r}.", err=True)
     elif not move:
-        dataset.create_tag(name)
+        dataset.tags.create(name)
         click.echo(f"Tag {name!r} is at version {dataset.version}.", err=True)
     elif agreed(f"move the tag {name!r}{_named(dataset, name)} to version {dataset.version}", dry_run, yes):
-        dataset.move_tag(name)
+        dataset.tags.move(name)
         click.echo(f"Tag {name!r} is at version {dataset.version}.", err=True)
 
 
@@ -214,7 +214,7 @@ def cleanup(
     """
     dataset = latest(table)
     with progress.shown("versions read", hidden=quiet):
-        plan = dataset.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag, dry_run=True)
+        plan = dataset.maintenance.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag, dry_run=True)
     for name in plan.released:
         click.echo(f"The {_holder(name)} is too far behind, and no longer preserves versions.", err=True)
     for name in sorted({name for names in plan.held.values() for name in names}):
@@ -231,7 +231,7 @@ def cleanup(
     what = f"remove {count(len(plan.versions), 'version')} and {count(len(plan.files), 'file')} that no other needs"
     if agreed(what, dry_run, yes):
         with progress.shown("versions read, then files removed", hidden=quiet):
-            done = dataset.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag)
+            done = dataset.maintenance.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag)
         click.echo(f"Removed {count(len(done.versions), 'version')} and {count(len(done.files), 'file')}.", err=True)
 
 
@@ -258,7 +258,7 @@ def enable_stable_row_ids(table: str, branch: str | None, indices: str, dry_run:
     dataset = tables.open_table(unversioned(table), branch=branch)
     dropped = indices == "drop" and f" and drop {count(len(dataset.snapshot.indices()), 'index', 'indices')}"
     if agreed(f"give {rows(dataset, None)} stable row ids{dropped or ''}", dry_run, yes):
-        done(dataset.enable_stable_row_ids(indices=indices))  # type: ignore[arg-type]  # click has checked the text
+        done(dataset.maintenance.enable_stable_row_ids(indices=indices))  # type: ignore[arg-type]  # click has checked the text
 
 
 VERBS = (compact, restore, tag, cleanup, enable_stable_row_ids)
@@ -285,7 +285,7 @@ def _named(dataset: Dataset, tag: str) -> str:
     from lance_sql.errors import VersionNotFound
     from lance_sql.table.version_names import unknown_name
 
-    tags = dataset.tags()
+    tags = dataset.tags.list()
     ref = tags.get(tag)
     if ref is None:
         raise VersionNotFound(unknown_name("tag", tag, dataset.snapshot.name, tags))

@@ -177,10 +177,10 @@ def compact_groups(
     indices: IndexChoice = "update",
     properties: Mapping[str, str] | None = None,
 ) -> Dataset:
-    """Compacts like `Dataset.compact`, with other processes rewriting the groups.
+    """Compacts like `Dataset.maintenance.compact`, with other processes rewriting the groups.
 
     run: lets workers write each of the job's groups, and returns their fragments in the order of the groups
-    raises: as `Dataset.compact`; errors of `run`
+    raises: as `Dataset.maintenance.compact`; errors of `run`
     """
 
     compact.check_choice(indices)

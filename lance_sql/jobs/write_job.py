@@ -58,7 +58,7 @@ class WriteJob:
     turn: the application and number of an idempotent write; None for a write that is repeated on every call
     job: name of the job that its commit records; None for that of the committing process
 
-    >>> job = lance_sql.begin_write(orders.uri, orders.schema, mode="append")
+    >>> job = lance_sql.begin_write(orders.schema, orders.uri, mode="append")
     >>> fragments = job.write_fragments(orders.scan(limit=10))
     >>> job.commit(fragments).version
     2

@@ -1,6 +1,6 @@
 """Writing tables: in one call, or in two steps for writers in many processes.
 
-    job = begin_write(uri, schema, mode="append")
+    job = begin_write(schema, uri, mode="append")
     fragments = job.write_fragments(rows)        # here or in another process: jobs and fragments are picklable
     job.commit(fragments)                        # or job.abort()
 
@@ -27,7 +27,7 @@ from lance_sql.table import commit_origin
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
 from lance_sql.values.keywords import check_keywords, suggests_keywords
-from lance_sql.writes.commit_options import CommitOptions
+from lance_sql.writes.commit_options import AppendOptions
 from lance_sql.writes.statements import insert, once
 from lance_sql.writes.statements.fragments import MAX_BYTES_PER_FILE, FileLimits
 from lance_sql.writes.statements.source import to_reader
@@ -59,28 +59,24 @@ def _resolved(
     return uri.uri, uri.branch, storage_options or uri.snapshot.storage_options
 
 
-class WriteOptions(CommitOptions, total=False):
+class WriteOptions(AppendOptions, total=False):
     """Keywords of `write` and `begin_write`; see `write`."""
 
     create: bool
     file_version: str | None
     stable_row_ids: bool | None
     merge_schema: bool
-    max_rows_per_file: int
-    max_bytes_per_file: int
     compression: str | Mapping[str, str] | None
     compression_level: int | None
     config: Mapping[str, str] | None
-    txn_app_id: str | None
-    txn_version: int | None
     storage_options: Mapping[str, Any] | None
     manifest_store: ManifestStore | None
 
 
 @suggests_keywords
 def begin_write(
-    uri: str | os.PathLike[str] | Dataset,
     schema: pa.Schema,
+    uri: str | os.PathLike[str] | Dataset,
     *,
     mode: Mode = "create",
     branch: str | None = None,
@@ -92,6 +88,8 @@ def begin_write(
     others, raises: as for `write`
     """
     check_keywords("begin_write", options, tuple(WriteOptions.__annotations__))
+    if isinstance(uri, pa.Schema):
+        raise InvalidArgument("The schema comes first, then the path: lance_sql.begin_write(schema, path)")
     return _write_job(uri, mode, branch, options, lambda _: schema)
 
 
@@ -122,14 +120,14 @@ def write(
     file_version: of the data files: "2.2" by default, "2.1" or "2.0"; a table keeps its version when rows are
         appended, unless another writer has already mixed versions in it
     stable_row_ids: rows keep their ids when they move, and have versions, which change queries need. On unless False;
-        fixed when a table is created; see `Dataset.enable_stable_row_ids`
+        fixed when a table is created; see `Dataset.maintenance.enable_stable_row_ids`
     merge_schema: an append adds columns that the table lacks, which are NULL in its rows, in the same version. A
         concurrent change of columns by another writer is a retryable conflict
     max_rows_per_file, max_bytes_per_file: where a data file ends and the next one begins
     compression: "zstd" or "lz4" for all columns, or for some by name; stored with the table, and used for appended
         rows, too
     compression_level: of "zstd"; 3 by default
-    config: keys of the table's config that the version which creates or overwrites it sets; see `Dataset.update_config`
+    config: keys of the table's config that the version which creates or overwrites it sets; see `Dataset.config.update`
     properties, job, progress: as for every change; see `Dataset.delete`
     txn_app_id, txn_version: make the write idempotent: an application assigns ascending numbers to its writes, and a
         write whose number, or a later one, the table already has is not repeated. The table's config has the last

@@ -38,8 +38,8 @@ def set_comment(path: str, column: str | None, text: str | None) -> Change:
 
     def work(dataset: Dataset, engine: Engine) -> Dataset:
         if column is None:
-            return dataset.update_config({COMMENT: text})
-        return dataset.update_field_metadata(column_in(column, dataset), {COMMENT: text})
+            return dataset.config.update({COMMENT: text})
+        return dataset.config.update_field_metadata(column_in(column, dataset), {COMMENT: text})
 
     return upkeep.Upkeep(path, work)
 
@@ -151,13 +151,13 @@ def _alter_column(read: TokenReader, path: str) -> Change:
 def _set_properties(read: TokenReader, path: str) -> Change:
     values = read.properties()
     table_properties.check_later(values)
-    return upkeep.Upkeep(path, lambda dataset, engine: dataset.update_config(values))
+    return upkeep.Upkeep(path, lambda dataset, engine: dataset.config.update(values))
 
 
 def _unset_properties(read: TokenReader, path: str) -> Change:
     read.accept("IF", "EXISTS")
     names = read.names("a key")
-    return upkeep.Upkeep(path, lambda dataset, engine: dataset.update_config(dict.fromkeys(names)))
+    return upkeep.Upkeep(path, lambda dataset, engine: dataset.config.update(dict.fromkeys(names)))
 
 
 def _set_primary_key(read: TokenReader, path: str) -> Change:
@@ -185,7 +185,7 @@ def _create_name(read: TokenReader, path: str, kind: str, *, replace: bool = Fal
 
     def work() -> object:
         dataset = lance_sql.opening.open(path)
-        names = dataset.tags() if kind == "tag" else dataset.branches()
+        names = dataset.tags.list() if kind == "tag" else dataset.branches.list()
         if name in names and if_not_exists:
             return None
         if branch is not None:
@@ -193,11 +193,11 @@ def _create_name(read: TokenReader, path: str, kind: str, *, replace: bool = Fal
         elif version is not None:
             dataset = lance_sql.opening.open(path, version=upkeep.version_of(dataset, "VERSION", version))
         if kind == "branch":
-            return dataset.create_branch(name)
+            return dataset.branches.create(name)
         if replace and name in names:
-            dataset.move_tag(name)
+            dataset.tags.move(name)
         else:
-            dataset.create_tag(name)
+            dataset.tags.create(name)
         return None
 
     return Naming(path, f"create {kind} {name}", work)
@@ -209,12 +209,12 @@ def _drop_name(read: TokenReader, path: str, kind: str) -> Task:
 
     def work() -> None:
         dataset = lance_sql.opening.open(path)
-        if if_exists and name not in (dataset.tags() if kind == "tag" else dataset.branches()):
+        if if_exists and name not in (dataset.tags if kind == "tag" else dataset.branches):
             return
         if kind == "tag":
-            dataset.delete_tag(name)
+            dataset.tags.delete(name)
         else:
-            dataset.delete_branch(name)
+            dataset.branches.delete(name)
 
     return Naming(path, f"drop {kind} {name}", work, f"drop {kind} {name} of {path}")
 

@@ -73,7 +73,7 @@ class Insertion(Change):
         if not self.overwrite:
             return write(rows, path, mode="append", create=False)
         columns = pa.schema(map(declared_field, dataset.snapshot.manifest.schema.fields), schema.metadata)
-        return begin_write(path, columns, mode="overwrite").write(rows)
+        return begin_write(columns, path, mode="overwrite").write(rows)
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,7 @@ class Answer(Task):
 class Cleanup(Task):
     """VACUUM.
 
-    older_than, retain_versions: of `Dataset.cleanup`
+    older_than, retain_versions: of `Dataset.maintenance.cleanup`
     is_rehearsal: the statement has DRY RUN
     before_version: remove no version from this one on
     """
@@ -105,7 +105,9 @@ class Cleanup(Task):
 
     def _row(self, *, dry_run: bool) -> dict[str, object]:
         dataset = lance_sql.opening.open(self.path)
-        plan = dataset.cleanup(older_than=self.older_than, retain_versions=self._retained(dataset), dry_run=dry_run)
+        plan = dataset.maintenance.cleanup(
+            older_than=self.older_than, retain_versions=self._retained(dataset), dry_run=dry_run
+        )
         counts = (len(plan.versions), len(plan.files), plan.num_bytes)
         return {
             "path": self.path,

@@ -1,15 +1,15 @@
 """Statements on a whole table, in the syntax of Delta Lake, Iceberg, Trino, DuckDB and others.
 
-OPTIMIZE t [WITH (target_rows = 1000000)]                     Dataset.compact
-VACUUM t RETAIN 168 HOURS [DRY RUN]                           Dataset.cleanup
-VACUUM t WITH (before_version = 3)                            Dataset.cleanup
+OPTIMIZE t [WITH (target_rows = 1000000)]                     Dataset.maintenance.compact
+VACUUM t RETAIN 168 HOURS [DRY RUN]                           Dataset.maintenance.cleanup
+VACUUM t WITH (before_version = 3)                            Dataset.maintenance.cleanup
 RESTORE [TABLE] t TO VERSION AS OF 4, TO TIMESTAMP AS OF ..   Dataset.restore
-CREATE INDEX [name] ON t [USING btree] (column) [WITH (..)]   Dataset.create_index
-DROP INDEX name ON t                                          Dataset.drop_index
-REINDEX t, ALTER INDEX name ON t OPTIMIZE                     Dataset.optimize_indices
-ANALYZE [TABLE] t [COMPUTE STATISTICS FOR COLUMNS a, b]       Dataset.analyze
+CREATE INDEX [name] ON t [USING btree] (column) [WITH (..)]   Dataset.indices.create
+DROP INDEX name ON t                                          Dataset.indices.drop
+REINDEX t, ALTER INDEX name ON t OPTIMIZE                     Dataset.indices.optimize
+ANALYZE [TABLE] t [COMPUTE STATISTICS FOR COLUMNS a, b]       Dataset.maintenance.analyze
 DROP TABLE [IF EXISTS] t
-CREATE TABLE t SHALLOW CLONE s [VERSION AS OF 4]              Dataset.shallow_clone
+CREATE TABLE t SHALLOW CLONE s [VERSION AS OF 4]              Dataset.branches.shallow_clone
 
 Each reader gets the words after those of `spellings.STATEMENTS`. It returns None for a table of the engine, and raises
 InvalidArgument for an incomplete statement, and UnsupportedFeature for unknown clauses.
@@ -27,6 +27,7 @@ from typing import Any, Final
 import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.handles.indices import Indices
 from lance_sql.one_sql import in_catalogs
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Cleanup, Task
@@ -97,7 +98,7 @@ def optimize(read: TokenReader) -> Change:
         )
     options = _renamed(_options(read), _OF_COMPACT, "OPTIMIZE") if read.accept("WITH") else {}
     read.end()
-    return Upkeep(path, lambda dataset, engine: dataset.compact(**options))
+    return Upkeep(path, lambda dataset, engine: dataset.maintenance.compact(**options))
 
 
 def vacuum(read: TokenReader) -> Task | None:
@@ -202,15 +203,15 @@ def _index(read: TokenReader, path: str, name: str | None, if_not_exists: bool, 
     options = _options(read) if read.accept("WITH") else {}
     read.end()
     for option in options:
-        if option in inspect.signature(Dataset.create_index).parameters:
+        if option in inspect.signature(Indices.create).parameters:
             raise InvalidArgument(f"CREATE INDEX .. WITH has no option {option!r}")
     chosen = {_OFFICIAL.get(option, option): value for option, value in options.items()}
 
     def work(dataset: Dataset, engine: Engine) -> Dataset | None:
-        index_names = {index.name for index in dataset.indices()}
+        index_names = {index.name for index in dataset.indices.list()}
         if if_not_exists and (name or f"{column}_idx") in index_names:
             return None
-        return dataset.create_index(column, kind, name=name, replace=replace, **chosen)
+        return dataset.indices.create(column, kind, name=name, replace=replace, **chosen)
 
     return Upkeep(path, work)
 
@@ -268,9 +269,9 @@ def drop_index_of(read: TokenReader, path: str) -> Change:
 
 def _without_index(path: str, name: str, if_exists: bool) -> Change:
     def work(dataset: Dataset, engine: Engine) -> Dataset | None:
-        if if_exists and name not in {index.name for index in dataset.indices()}:
+        if if_exists and name not in dataset.indices:
             return None
-        return dataset.drop_index(name)
+        return dataset.indices.drop(name)
 
     return Upkeep(path, work, f"drop the index {name}")
 
@@ -282,14 +283,14 @@ def reindex(read: TokenReader) -> Change | None:
     if path is None:
         return None
     read.end()
-    return Upkeep(address.of_newest(path), lambda dataset, engine: dataset.optimize_indices())
+    return Upkeep(address.of_newest(path), lambda dataset, engine: dataset.indices.optimize())
 
 
 def optimize_index_of(read: TokenReader, path: str) -> Change:
     """Parses the rest of ALTER TABLE path OPTIMIZE INDEX, of lance-spark."""
     name = read.name("the name of an index")
     options = _renamed(_options(read), _OF_OPTIMIZE_INDEX, "OPTIMIZE INDEX") if read.accept("WITH") else {}
-    return Upkeep(path, lambda dataset, engine: dataset.optimize_indices(name, **options))
+    return Upkeep(path, lambda dataset, engine: dataset.indices.optimize(name, **options))
 
 
 def alter_index(read: TokenReader) -> Change | None:
@@ -301,7 +302,7 @@ def alter_index(read: TokenReader) -> Change | None:
     path = read.own_table("ALTER INDEX .. ON")
     read.expect("OPTIMIZE")
     read.end()
-    return Upkeep(address.of_newest(path), lambda dataset, engine: dataset.optimize_indices(name))
+    return Upkeep(address.of_newest(path), lambda dataset, engine: dataset.indices.optimize(name))
 
 
 def analyze(read: TokenReader) -> Change | None:
@@ -322,7 +323,7 @@ def analyze(read: TokenReader) -> Change | None:
     read.end()
 
     def work(dataset: Dataset, engine: Engine) -> None:
-        dataset.analyze(columns)
+        dataset.maintenance.analyze(columns)
 
     return Upkeep(address.of_newest(path), work)
 
@@ -340,7 +341,7 @@ def drop_table(read: TokenReader) -> Task | None:
 def execute(read: TokenReader, path: str) -> Change | Task:
     """Parses the rest of ALTER TABLE path EXECUTE, of Trino."""
     if read.accept("OPTIMIZE"):
-        return Upkeep(path, lambda dataset, engine: dataset.compact())
+        return Upkeep(path, lambda dataset, engine: dataset.maintenance.compact())
     if read.accept_one("EXPIRE_SNAPSHOTS", "REMOVE_ORPHAN_FILES"):
         older_than = None
         if read.accept("("):
@@ -383,4 +384,4 @@ class _Clone(Change):
         dataset = lance_sql.opening.open(self.source)
         if self.version is not None:
             dataset = lance_sql.opening.open(self.source, version=version_of(dataset, *self.version))
-        return dataset.shallow_clone(path)
+        return dataset.branches.shallow_clone(path)

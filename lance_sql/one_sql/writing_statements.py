@@ -84,7 +84,7 @@ class Change(ABC):
             # has the table's name, because errors contain it
             copy = os.path.join(folder, table_name(split_name(self.path)[0]))
             if self.begins_with_table():
-                _ = self.table().shallow_clone(copy)
+                _ = self.table().branches.shallow_clone(copy)
             return self.carry_out(copy, engine)
 
     def table(self) -> Dataset:

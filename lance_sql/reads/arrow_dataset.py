@@ -119,14 +119,21 @@ def _unreadable() -> _dataset.FileSystemDataset:
     return _dataset.FileSystemDataset([fragment], pa.schema([]), kind, place)
 
 
-class ArrowDataset(RowsGuessed, _dataset.UnionDataset):  # type: ignore[misc]  # untyped base
+if TYPE_CHECKING:
+    # pyarrow has no types: a base class without types would hide misspelled names from type checkers
+    _Base = object
+else:
+    _Base = _dataset.UnionDataset
+
+
+class ArrowDataset(RowsGuessed, _Base):
     """A `pyarrow.dataset.Dataset` whose rows Arrow cannot scan itself.
 
     Overrides all methods of the base class that would. Functions of Arrow in C++, such as `Scanner.from_dataset`, get a
     dataset whose scan fails; without one they would crash the process.
     """
 
-    guessed_names = OF_ROWS
+    _guessed_names = OF_ROWS
 
     def __init__(self) -> None:
         _dataset.UnionDataset.__init__(self, pa.schema([]), [_unreadable()])
@@ -270,7 +277,7 @@ _NOT_LISTED: Final = frozenset(
     {
         *("cast", "children", "filter", "join", "join_asof", "partition_expression", "replace_schema", "sort_by"),
         *("arguments", "compact_types", "explain_commits", "get_fragments", "of_inserts_by", "of_version", "predicate"),
-        *("range_type", "scanner", "search_rows", "snapshot", "with_properties"),
+        *("range_type", "scanner", "snapshot", "system_columns", "with_properties"),
     }
 )
 

@@ -37,3 +37,5 @@ READ_CHECKSUMS: Final = Port()
 """`table.checksums.read_new`; called by stores that compare what they read."""
 SQL_EXPRESSIONS: Final = Port()
 """`providers.duckdb.expressions.SqlExpressions`; called for an update with SQL text."""
+WRITE: Final = Port()
+"""`jobs.writing.write`, which makes handles; called by the one that appends."""

@@ -1,7 +1,7 @@
 """Progress of verbs, reported to a callback from anywhere that rows are read or written.
 
     with reporting(print):
-        orders.compact()             0 1000000, 131072 1000000, ..
+        orders.maintenance.compact()             0 1000000, 131072 1000000, ..
 
 The verb counts, and passes no callback to the functions that it calls. A verb of several steps restarts at each step.
 """

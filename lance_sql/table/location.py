@@ -192,7 +192,7 @@ def _unknown_branch(main: Store, branch: str, table: str) -> str:
     if branch in branches:
         return (
             f"The branch {branch!r} of {table} has no version: its folder tree/{branch} was not copied with the table,"
-            f" or its creation did not end. Copy the folder, or remove the branch with delete_branch({branch!r})"
+            f" or its creation did not end. Copy the folder, or remove the branch with branches.delete({branch!r})"
         )
     return unknown_name("branch", branch, table, branches)
 

@@ -367,7 +367,7 @@ def check_row_history(files: TableFiles) -> None:
     if not files.has_stable_row_ids:
         raise InvalidArgument(
             f"{files.label} was created without stable row ids, so row history is not recorded: enable stable row ids"
-            " from now on with enable_stable_row_ids(), or compare versions by a key column"
+            " from now on with maintenance.enable_stable_row_ids(), or compare versions by a key column"
         )
 
 

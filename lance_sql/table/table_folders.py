@@ -159,4 +159,4 @@ def _check_root(uri: str) -> None:
     """
     root, branch = address.resolve(uri, None)
     if branch is not None:
-        raise InvalidArgument(f"{uri} is the branch {branch!r} of {root}: remove it with delete_branch({branch!r})")
+        raise InvalidArgument(f"{uri} is the branch {branch!r} of {root}: remove it with branches.delete({branch!r})")

@@ -88,9 +88,9 @@ def unknown_version(name: str, table: str, tags: Iterable[str], branches: Iterab
 
 
 def unknown_name(kind: str, name: str, table: str, existing: Iterable[str]) -> str:
-    """Returns the error message for an unknown tag, branch, cursor or rule.
+    """Returns the error message for an unknown tag, branch, cursor, rule, index or key of the config.
 
-    kind: "tag", "branch", "cursor" or "rule"; table: for the message; existing: the existing names
+    kind: "tag", "branch", "cursor", "rule", "index" or "key"; table: for the message; existing: the existing names
     """
     names = list(existing)
     if not isinstance(name, str):
@@ -98,7 +98,8 @@ def unknown_name(kind: str, name: str, table: str, existing: Iterable[str]) -> s
     message = f"No {kind} {name[:100]!r} in {table}"
     if closest := difflib.get_close_matches(name, names, n=1):
         return f"{message}. Did you mean {closest[0]!r}?"
-    plural = {"tag": "Tags", "branch": "Branches", "cursor": "Cursors", "rule": "Rules"}[kind]
+    plurals = {"branch": "Branches", "index": "Indices"}
+    plural = plurals.get(kind, f"{kind.capitalize()}s")
     if names:
         return f"{message}. {plural}: {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
     return f"{message}. It has no {plural.lower()}"

@@ -1,7 +1,7 @@
 """Replay of incremental jobs after each commit of a history: the result must equal that of one run over all commits.
 
     def job(source, target):                               reads the changes of one table, and updates another one
-        with lance_sql.open(source).cursor("job").read(target=target) as changes:
+        with lance_sql.open(source).cursors.open("job").read(target=target) as changes:
             lance_sql.apply_changes(target, changes, "id")
 
     replay("orders.lance", job, key="id")
@@ -57,7 +57,7 @@ def replay(
     raises: AssertionError with the rows that differ; UnsupportedFeature for tables that are not on a local disk
 
     >>> def copy(source, target):
-    ...     with lance_sql.open(source).cursor("copy").read(target=target) as changes:
+    ...     with lance_sql.open(source).cursors.open("copy").read(target=target) as changes:
     ...         lance_sql.apply_changes(target, changes, "id")
     >>> replay(orders.delete("status = 'cancelled'"), copy, key="id")
     """

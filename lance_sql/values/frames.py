@@ -16,7 +16,7 @@ from lance_sql.values.guessed_names import OF_ROWS, NamesGuessed
 class Frames(NamesGuessed):
     """Conversions of everything with rows, beside Arrow."""
 
-    guessed_names = OF_ROWS
+    _guessed_names = OF_ROWS
 
     @abstractmethod
     def to_table(self) -> pa.Table:

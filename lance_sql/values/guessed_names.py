@@ -50,34 +50,64 @@ _OF_ROWS: Final = {
     "unique": "lance_sql.sql(\"SELECT DISTINCT .. FROM '..'\")",
     "iter_batches": "to_batches()",
 } | _READS
+OF_EARLIER_RELEASES: Final = {
+    "create_tag": "tags.create(name, version)",
+    "move_tag": "tags.move(name, version)",
+    "delete_tag": "tags.delete(name)",
+    "create_branch": "branches.create(name)",
+    "delete_branch": "branches.delete(name)",
+    "staged": "branches.staged(name)",
+    "plan_publish": "branches.plan(name)",
+    "publish": "branches.publish(name)",
+    "shallow_clone": "branches.shallow_clone(uri)",
+    "create_index": "indices.create(column, kind)",
+    "drop_index": "indices.drop(name)",
+    "optimize_indices": "indices.optimize()",
+    "set_rule": "rules.set(name, rule)",
+    "drop_rule": "rules.drop(name)",
+    "check": "rules.check()",
+    "cursor": "cursors.open(name)",
+    "update_config": "config.update(values)",
+    "update_field_metadata": "config.update_field_metadata(column, values)",
+    "compact": "maintenance.compact()",
+    "plan_compaction": "maintenance.plan_compaction()",
+    "cleanup": "maintenance.cleanup()",
+    "maintain": "maintenance.maintain()",
+    "analyze": "maintenance.analyze(columns)",
+    "statistics": "maintenance.statistics(columns)",
+    "layout": "maintenance.layout()",
+    "enable_stable_row_ids": "maintenance.enable_stable_row_ids()",
+    "num_rows_in_log": "maintenance.num_rows_in_log",
+    "fresh_rows": "scan(fresh=True)",
+    "search_rows": "search(..)",
+}
+"""Names of earlier releases."""
 OF_DATASET: Final = {
-    "add": 'lance_sql.write(rows, dataset, mode="append")',
+    "add": "append(rows)",
     "alter_columns": "alter_column(..) or rename_columns(..)",
-    "append": 'lance_sql.write(rows, dataset, mode="append")',
-    "as_of": "lance_sql.open(dataset.uri, as_of=..)",
-    "at": "lance_sql.open(dataset.uri, version=..)",
-    "at_version": "lance_sql.open(dataset.uri, version=..)",
-    "checkout": "lance_sql.open(dataset.uri, version=..)",
+    "as_of": "at(time)",
+    "at_version": "at(version)",
+    "checkout": "at(version)",
     "checkout_latest": "latest()",
-    "checkout_version": "lance_sql.open(dataset.uri, version=..)",
-    "cleanup_old_versions": "cleanup(older_than=..)",
+    "checkout_version": "at(version)",
+    "cleanup_old_versions": "maintenance.cleanup(older_than=..)",
     "commits": "history()",
-    "create_scalar_index": "create_index(column, 'btree')",
-    "create_fts_index": "create_index(column, 'inverted')",
+    "create_scalar_index": "indices.create(column, 'btree')",
+    "create_fts_index": "indices.create(column, 'inverted')",
     "delta": "changes(since=..)",
     "describe": "schema, count_rows() and history(); lance-sql describe prints them",
     "diff": "lance_sql.diff(dataset, other)",
     "drop": "lance_sql.sql(\"DROP TABLE '..'\")",
-    "expire_snapshots": "cleanup(older_than=..)",
-    "fragments": "layout()",
+    "expire_snapshots": "maintenance.cleanup(older_than=..)",
+    "fragments": "maintenance.layout()",
     "info": "schema, count_rows() and history()",
-    "insert": 'lance_sql.write(rows, dataset, mode="append")',
-    "list_indices": "indices()",
-    "list_indexes": "indices()",
+    "insert": "append(rows)",
+    "list_indices": "indices.list()",
+    "list_indexes": "indices.list()",
     "list_versions": "versions()",
     "log": "history()",
     "merge_insert": "merge(rows, on=..)",
-    "optimize": "compact() and optimize_indices(), or maintain()",
+    "optimize": "maintenance.compact() and indices.optimize(), or maintenance.maintain()",
     "path": "uri",
     "refresh": "latest()",
     "reload": "latest()",
@@ -85,18 +115,39 @@ OF_DATASET: Final = {
     "rollback": "restore(version)",
     "revert": "restore(version)",
     "snapshots": "versions()",
-    "stats": "statistics() or layout()",
-    "tag": "create_tag(name)",
+    "stats": "maintenance.statistics() or maintenance.layout()",
+    "tag": "tags.create(name)",
     "to_reader": "scan().to_reader()",
-    "time_travel": "lance_sql.open(dataset.uri, as_of=..)",
+    "time_travel": "at(time)",
     "truncate": "delete('true')",
     "undo": "restore(version)",
     "upsert": "merge(rows, on=..)",
-    "vacuum": "cleanup() for old versions, compact() for deleted rows",
-    "validate": "lance_sql.verify(dataset.uri) for damage, check() for rules",
+    "vacuum": "maintenance.cleanup() for old versions, maintenance.compact() for deleted rows",
+    "validate": "lance_sql.verify(dataset.uri) for damage, rules.check() for rules",
     "verify": "lance_sql.verify(dataset.uri)",
     "write": "lance_sql.write(rows, dataset, mode=..)",
-} | _OF_ROWS
+} | (_OF_ROWS | OF_EARLIER_RELEASES)
+OF_HANDLES: Final = {
+    "add": "create(..), or set(..) for a rule",
+    "compact_files": "compact()",
+    "create_index": "create(column, kind)",
+    "create_scalar_index": "create(column, 'btree')",
+    "describe": "list()",
+    "expire_snapshots": "cleanup(older_than=..)",
+    "items": "list()",
+    "keys": "list()",
+    "list_indices": "list()",
+    "merge": "publish(name)",
+    "optimize_indices": "indices.optimize()",
+    "remove": "delete(name), or drop(name) for an index or a rule",
+    "replace": "move(name, version)",
+    "run": "maintain()",
+    "stage": "staged(name)",
+    "unset": "update({key: None})",
+    "vacuum": "cleanup() for old versions, compact() for deleted rows",
+    "values": "list()",
+    "verify": "lance_sql.verify(dataset.uri)",
+}
 OF_ROWS: Final = _OF_ROWS
 OF_MODULE: Final = {
     "LanceDataset": "lance_sql.Dataset",
@@ -118,8 +169,8 @@ OF_MODULE: Final = {
     "search": "lance_sql.open(path).search(..)",
     "tables": "lance_sql.catalog(folder).tables()",
     "update": "lance_sql.open(path).update(values, where)",
-    "vacuum": "lance_sql.open(path).cleanup()",
-    "optimize": "lance_sql.open(path).compact()",
+    "vacuum": "lance_sql.open(path).maintenance.cleanup()",
+    "optimize": "lance_sql.open(path).maintenance.compact()",
     "write_dataset": "lance_sql.write(rows, path)",
     "write_table": "lance_sql.write(rows, path)",
 }
@@ -138,7 +189,7 @@ def unknown_name(owner: str, name: str, known: Iterable[str], guesses: Mapping[s
 class NamesGuessed:
     """Base of classes whose missing attributes, and keywords of their methods, are answered with the names here."""
 
-    guessed_names: ClassVar[Mapping[str, str]]
+    _guessed_names: ClassVar[Mapping[str, str]]
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -152,7 +203,7 @@ class NamesGuessed:
                 # a property failed with an AttributeError: raise that
                 return object.__getattribute__(self, name)
             kind = type(self)
-            raise unknown_name(f"{kind.__name__!r} object", name, dir(kind), kind.guessed_names)
+            raise unknown_name(f"{kind.__name__!r} object", name, dir(kind), kind._guessed_names)
 
 
 class RowsGuessed(NamesGuessed):

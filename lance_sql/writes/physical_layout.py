@@ -60,7 +60,7 @@ class Layout(Frames, Page):
 
     name: of table and version, for display
 
-    >>> layout = orders.layout()
+    >>> layout = orders.maintenance.layout()
     >>> len(layout.fragments), layout.rows, layout.to_compact
     (1, 370, ())
     """

@@ -113,7 +113,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
                     raise InvalidArgument(
                         f"Sources {other} and {source} read from one cursor {name!r}: give each a cursor of its own"
                     )
-            cursor = dataset.cursor(name, start=options.get("start", "earliest"))
+            cursor = dataset.cursors.open(name, start=options.get("start", "earliest"))
             target, of_target = options.get("target"), self._storage_options or None
             block = cursor.read(mode=options.get("mode", "net"), target=target, storage_options=of_target)
             feed = block.__enter__()

@@ -83,7 +83,9 @@ def _scan(
         datasets = [(each, open_version(each, **options)) for each in paths_of(json.loads(given))]
         check_alike({each: dataset.schema for each, dataset in datasets})
         if fresh:
-            rows = [dataset.fresh_rows() for _, dataset in datasets]
+            from lance_sql.reads.mem_wal import open_fresh_rows
+
+            rows = [open_fresh_rows(dataset.snapshot) for _, dataset in datasets]
             return [FreshTable(each if where is None else each.where(where)) for each in rows]
         if with_system_columns:
             check_system_columns(dict(datasets))

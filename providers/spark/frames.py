@@ -52,8 +52,9 @@ def read_changes(
     columns, filter: as for `lance_sql.read_spark`: nothing else is read
     raises: as `lance_sql.open` and `Dataset.changes`
     """
-    dataset = table if isinstance(table, Dataset) else None
-    if dataset is None:
+    if isinstance(table, Dataset):
+        dataset = table
+    else:
         dataset = lance_sql.opening.open(table, branch=branch, storage_options=storage_options)
     arguments = {
         "start": start,

@@ -218,7 +218,7 @@ class LanceTable:
         indices: IndexChoice = "update",
         properties: Mapping[str, str] | None = None,
     ) -> Dataset:
-        """Compacts like `Dataset.compact`. A task rewrites each group of fragments."""
+        """Compacts like `Dataset.maintenance.compact`. A task rewrites each group of fragments."""
         return compact_groups(
             self.dataset(),
             lambda job: run_compaction(self.session, job),
@@ -229,14 +229,14 @@ class LanceTable:
         )
 
     def create_index(self, column: str, kind: str, **arguments: Any) -> Dataset:
-        """Calls `Dataset.create_index` in the driver."""
-        return self.dataset().create_index(column, kind, **arguments)
+        """Calls `Dataset.indices.create` in the driver."""
+        return self.dataset().indices.create(column, kind, **arguments)
 
     createIndex = create_index  # noqa: N815 - as the other methods are called in that style
 
     def cleanup(self, **arguments: Any) -> Any:
-        """Calls `Dataset.cleanup` in the driver."""
-        return self.dataset().cleanup(**arguments)
+        """Calls `Dataset.maintenance.cleanup` in the driver."""
+        return self.dataset().maintenance.cleanup(**arguments)
 
     def changes(self, start: Bound | None = None, end: Bound | None = None, **arguments: Any) -> DataFrame:
         """Returns the changes of versions as a frame; see `read_changes`."""

@@ -90,7 +90,7 @@ def begin(options: Mapping[str, str], schema: StructType, *, overwrite: bool, is
             )
         arguments["txn_app_id"] = lowered["txnappid"]
         arguments["txn_version"] = number("txnVersion", lowered["txnversion"])
-    job = writing.begin_write(path, rows, mode=mode, branch=branch, storage_options=storage, **arguments)
+    job = writing.begin_write(rows, path, mode=mode, branch=branch, storage_options=storage, **arguments)
     return Begun(job, rows)
 
 

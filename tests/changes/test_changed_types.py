@@ -45,7 +45,7 @@ def test_images_have_the_later_type(tmp_path: Path, kind: str, *, stable: bool) 
     rows = pa.table({"id": [1, 2], "x": values})
     lance.write_dataset(rows, tmp_path / "t.lance", enable_stable_row_ids=stable)
     table = lance_sql.open(tmp_path / "t.lance")
-    cursor = table.cursor("job") if stable else None
+    cursor = table.cursors.open("job") if stable else None
     try:
         table = table.alter_column("x", type=type)
     except LanceError as error:
@@ -59,7 +59,7 @@ def test_images_have_the_later_type(tmp_path: Path, kind: str, *, stable: bool) 
     assert table.changes(since=1, **key).scan().to_table().num_rows > 0
     if cursor is not None:
         assert table.row_history().scan().to_table().num_rows > 0
-        with table.cursor("job").read() as changes:
+        with table.cursors.open("job").read() as changes:
             assert changes.scan().to_table().num_rows > 0
 
 

@@ -42,7 +42,7 @@ def test_envelopes_have_both_images(table: Dataset) -> None:
     ]
     assert [each["source"]["lsn"] for each in found] == [1, 1, 2, 3]
     assert {each["source"]["table"] for each in found} == {"t.lance"}
-    snapshot = table.latest().cursor("w", start="snapshot").peek()
+    snapshot = table.latest().cursors.open("w", start="snapshot").peek()
     assert [(each["op"], each["source"]["snapshot"]) for each in snapshot.to_debezium()] == [("r", "true")]
 
 
@@ -111,7 +111,7 @@ def test_a_consumer_by_key_has_the_rows_of_the_table(tmp_path: Path, kind: str, 
         lance_sql.sql(statement.format(path=path, far=10**6 * 3**step, greatest=greatest))
         table = table.latest()
         if chance.random() < 0.3:
-            table.compact()
+            table.maintenance.compact()
         table = table.latest()
         assert folded(table.changes().to_debezium(), names) == expected(table, names), statement
         # consumers that read all commits since some version at once, or their net changes

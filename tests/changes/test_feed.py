@@ -25,7 +25,7 @@ def table(tmp_path: Path) -> lance_sql.Dataset:
     rows = pa.table({"id": range(1000), "s": [f"text {i}" for i in range(1000)], "p": [{"x": i} for i in range(1000)]})
     made = lance_sql.write(rows, tmp_path / "t.lance")
     made = lance_sql.write(rows.slice(0, 10).set_column(0, "id", [range(1000, 1010)]), made.uri, mode="append")
-    made = made.update({"s": "'new'"}, "id BETWEEN 100 AND 119").delete("id BETWEEN 110 AND 139").compact()
+    made = made.update({"s": "'new'"}, "id BETWEEN 100 AND 119").delete("id BETWEEN 110 AND 139").maintenance.compact()
     return lance_sql.write(rows.slice(0, 5).set_column(0, "id", [range(2000, 2005)]), made.uri, mode="append")
 
 

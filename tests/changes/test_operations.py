@@ -107,7 +107,7 @@ def test_a_restore_is_what_differs(table: lance_sql.Dataset) -> None:
 
 def test_a_restore_behind_a_compaction_finds_the_rows_that_differ(table: lance_sql.Dataset) -> None:
     made = lance_sql.write(pa.table({"id": [7], "s": ["g"]}), table.uri, mode="append")
-    made = made.update({"s": "'new'"}, "id = 2").compact().restore(2)
+    made = made.update({"s": "'new'"}, "id = 2").maintenance.compact().restore(2)
     version = made.version
     assert changes(made, version) == [("update_preimage", 2, "new", version), ("update_postimage", 2, "b", version)]
 
@@ -182,9 +182,9 @@ def test_by_key_a_row_that_was_written_again_as_it_was_is_unchanged(tmp_path: Pa
 def test_operations_without_row_changes_have_no_changes(table: lance_sql.Dataset) -> None:
     made = lance_sql.write(pa.table({"id": [4], "s": ["d"]}), table.uri, mode="append")
     start = made.version + 1
-    made = made.compact().update_config({"owner": "me"}).rename_columns({"s": "t"})
+    made = made.maintenance.compact().config.update({"owner": "me"}).rename_columns({"s": "t"})
     made = made.add_columns([pa.field("n", pa.int32())])
-    made.create_tag("here")
+    made.tags.create("here")
     dataset: Any = lance.dataset(made.uri)
     dataset.create_scalar_index("id", "BTREE")
     made = lance_sql.open(made.uri).drop_columns("n")
@@ -302,7 +302,12 @@ def test_rows_of_every_type_are_compared_by_their_values(tmp_path: Path) -> None
 
 def test_net_is_one_change_of_a_row(table: lance_sql.Dataset) -> None:
     made = lance_sql.write(pa.table({"id": [4, 5], "s": ["d", "e"]}), table.uri, mode="append")
-    made = made.update({"s": "'1'"}, "id IN (1, 4)").compact().update({"s": "'2'"}, "id = 1").delete("id IN (2, 5)")
+    made = (
+        made.update({"s": "'1'"}, "id IN (1, 4)")
+        .maintenance.compact()
+        .update({"s": "'2'"}, "id = 1")
+        .delete("id IN (2, 5)")
+    )
     last = made.version
     assert sorted(changes(made, 2, mode="net"), key=repr) == [
         ("delete", 2, "b", last),
@@ -315,7 +320,7 @@ def test_net_is_one_change_of_a_row(table: lance_sql.Dataset) -> None:
 def test_rows_without_lasting_ids_need_a_key(tmp_path: Path) -> None:
     made = lance_sql.write(ROWS, tmp_path / "t.lance", stable_row_ids=False)
     made = made.update({"s": "'new'"}, "id = 2").delete("id = 1")
-    made = lance_sql.write(pa.table({"id": [4, 1], "s": ["d", "a"]}), made.uri, mode="append").compact()
+    made = lance_sql.write(pa.table({"id": [4, 1], "s": ["d", "a"]}), made.uri, mode="append").maintenance.compact()
     with pytest.raises(InvalidArgument, match=r"without stable row ids.*key=\['id'\]"):
         made.changes(2)
     assert changes(made, 2, mode="net", key="id") == [

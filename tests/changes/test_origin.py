@@ -62,8 +62,8 @@ def test_a_column_of_that_name_hinders_only_the_origin(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_has_the_origin_of_its_version(table: lance_sql.Dataset) -> None:
-    table.cleanup(retain_versions=1)
-    with table.cursor("copy", "snapshot").read(origin=True) as rows:
+    table.maintenance.cleanup(retain_versions=1)
+    with table.cursors.open("copy", "snapshot").read(origin=True) as rows:
         assert set(rows.scan(["_commit_job"]).to_table()["_commit_job"].to_pylist()) == {"hourly"}
         assert rows.only("insert").schema == rows.schema
 

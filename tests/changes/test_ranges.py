@@ -55,7 +55,7 @@ def test_a_range_ends_with_the_version_of_the_handle(table: lance_sql.Dataset) -
     assert versions(third, since=3) == versions(third, 4) == []
     with pytest.raises(InvalidArgument, match=r"since=4 is later than version 3 of t.lance"):
         third.changes(since=4)
-    third.create_tag("fourth", 4)
+    third.tags.create("fourth", 4)
     with pytest.raises(InvalidArgument, match="start is 'fourth', end is 3"):
         table.changes("fourth", 3)
 
@@ -67,7 +67,7 @@ def test_an_empty_range_is_sent_to_other_processes(table: lance_sql.Dataset) -> 
 
 
 def test_tags_and_times_are_bounds(table: lance_sql.Dataset) -> None:
-    table.create_tag("third", 3)
+    table.tags.create("third", 3)
     times = {info.version: info.timestamp for info in table.versions()}
     assert versions(table, "third", 4) == [3, 4]
     assert versions(table, since="third", end="third") == []
@@ -126,9 +126,9 @@ def test_wrong_arguments_are_reported(
 
 
 def test_a_branch_has_the_history_of_its_parents(table: lance_sql.Dataset) -> None:
-    dev = lance_sql.open(table.uri, version=4).create_branch("dev")
+    dev = lance_sql.open(table.uri, version=4).branches.create("dev")
     dev = dev.update({"id": "id + 100"}, "id = 2")
-    deep = dev.create_branch("deep").delete("id = 3")
+    deep = dev.branches.create("deep").delete("id = 3")
     kinds = deep.changes(3).scan(["id", "_change_type", "_commit_version"]).to_table().to_pylist()
     assert [tuple(row.values()) for row in kinds] == [
         (3, "insert", 3),
@@ -146,20 +146,20 @@ def test_a_branch_has_the_history_of_its_parents(table: lance_sql.Dataset) -> No
     ]
     # the branch's first version is a copy, which changes nothing
     assert versions(lance_sql.open(table.uri, branch="dev", version=4), 4) == [4]
-    table.create_tag("later", 6)
+    table.tags.create("later", 6)
     with pytest.raises(InvalidArgument, match="of main, which is not in the history of branch 'deep'"):
         deep.changes("later")
 
 
 def test_a_clone_begins_with_its_rows(table: lance_sql.Dataset, tmp_path: Path) -> None:
-    clone = lance_sql.open(table.uri, version=3).shallow_clone(tmp_path / "clone.lance").delete("id = 1")
+    clone = lance_sql.open(table.uri, version=3).branches.shallow_clone(tmp_path / "clone.lance").delete("id = 1")
     assert versions(clone) == [1, 2, 3, 1]
     assert versions(clone, 4) == [1]
 
 
 def test_cleaned_up_versions_have_no_changes(table: lance_sql.Dataset) -> None:
-    table.create_tag("old", 2)
-    table.cleanup(retain_versions=3)
+    table.tags.create("old", 2)
+    table.maintenance.cleanup(retain_versions=3)
     table = lance_sql.open(table.uri)
     assert versions(table, since=4) == [5, 6]
     for start in (1, 2, 3, 4):
@@ -173,7 +173,7 @@ def test_cleaned_up_versions_have_no_changes(table: lance_sql.Dataset) -> None:
 
 def test_a_cleanup_under_the_feed_is_named(table: lance_sql.Dataset) -> None:
     feed = table.changes(2, 4)
-    table.cleanup(retain_versions=1)
+    table.maintenance.cleanup(retain_versions=1)
     with pytest.raises(VersionNotFound, match=r"Version \d of t.lance was cleaned up while its changes were read"):
         feed.scan().to_table()
 
@@ -181,7 +181,7 @@ def test_a_cleanup_under_the_feed_is_named(table: lance_sql.Dataset) -> None:
 def test_files_that_a_cleanup_removed_under_a_task_are_named(table: lance_sql.Dataset) -> None:
     made = table.update({"id": "id * 10"}, "id > 4")
     tasks = made.changes(made.version).tasks(1)
-    made.compact().cleanup(retain_versions=1)
+    made.maintenance.compact().maintenance.cleanup(retain_versions=1)
     with pytest.raises(VersionNotFound, match="cleaned up"):
         tasks[0].to_reader().read_all()
 
@@ -196,7 +196,7 @@ def replace_transaction(dataset: lance_sql.Dataset, content: bytes) -> None:
 
 
 def test_without_a_transaction_snapshots_are_compared(table: lance_sql.Dataset) -> None:
-    made = table.update({"id": "id + 100"}, "id = 2").delete("id = 3").compact()
+    made = table.update({"id": "id + 100"}, "id = 2").delete("id = 3").maintenance.compact()
     expected = made.changes(7).scan().to_table()
     for version in range(7, made.version + 1):
         replace_transaction(lance_sql.open(table.uri, version=version), b"\xff\xff")

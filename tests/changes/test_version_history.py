@@ -30,7 +30,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     theirs = lance.write_dataset(ROWS.slice(0, 7), path, mode="append")
     theirs.add_columns({"z": "id + 1"})
     lance.write_dataset(ROWS.slice(0, 3), path, mode="overwrite")
-    lance_sql.open(path).create_tag("kept", version=2)
+    lance_sql.open(path).tags.create("kept", version=2)
     return path
 
 

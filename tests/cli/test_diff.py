@@ -16,7 +16,7 @@ from lance_sql.cli import main
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     made = lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, "t.lance")
-    made.create_tag("start")
+    made.tags.create("start")
     made = made.update({"v": "'x'"}, "id = 2")
     made.delete("id = 3")
     return "t.lance"
@@ -47,7 +47,7 @@ def test_versions_are_named_in_many_ways(table: str, arguments: list[str], count
 
 
 def test_a_branch_is_named_as_a_tag_is(table: str) -> None:
-    branch = lance_sql.open("t.lance").create_branch("dev")
+    branch = lance_sql.open("t.lance").branches.create("dev")
     branch.delete("id = 1")
     result = run("t.lance", "t.lance@dev", "-o", "json")
     assert (result.exit_code, json.loads(result.stdout)["rows_deleted"]) == (1, 1)

@@ -24,8 +24,8 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     made = lance_sql.write(pa.table({"id": [1, 2], "s": ["a", "b"]}), "t.lance").update({"s": "'new'"}, "id = 1")
     made = made.delete("id = 2")
-    made.create_tag("third")
-    made.create_branch("dev").delete("id = 1")
+    made.tags.create("third")
+    made.branches.create("dev").delete("id = 1")
     lance_sql.write(pa.table({"id": [8], "s": ["h"]}), "t.lance", mode="append")
     return "t.lance"
 
@@ -90,14 +90,14 @@ def test_errors_go_to_stderr(table: str, arguments: tuple[str, ...], message: st
 
 
 def test_removed_versions_are_reported(table: str) -> None:
-    lance_sql.open(table).cleanup(retain_versions=1)
+    lance_sql.open(table).maintenance.cleanup(retain_versions=1)
     result = run(table, "2")
     assert result.exit_code in (2, 3)
     assert "Start at version 4 (since=3)" in result.stderr
 
 
 def test_a_cursor_moves_on_when_its_changes_are_written(table: str) -> None:
-    lance_sql.open(table).cursor("w", start=2)
+    lance_sql.open(table).cursors.open("w", start=2)
     assert len(listed(table, "--cursor", "w")) == 4
     assert listed(table, "--cursor", "w") == []
     assert run(table, "--cursor", "w", "--since", "1").exit_code == 2
@@ -123,7 +123,7 @@ def test_following_writes_each_commit(table: str) -> None:
 
 
 def test_a_command_that_fails_moves_no_cursor(table: str) -> None:
-    cursor = lance_sql.open(table).cursor("w", start=3)
+    cursor = lance_sql.open(table).cursors.open("w", start=3)
     result = run(table, "--cursor", "w", "--follow", "--timeout", "0", "--exec", "cat > $RANDOM.txt; exit 7")
     assert result.exit_code == 1
     assert "ended with 7 for the changes up to version 3" in result.stderr
@@ -156,7 +156,7 @@ def test_a_producer_reads_the_envelopes(table: str, monkeypatch: pytest.MonkeyPa
     envelopes = [json.loads(line) for line in Path("orders.topic").read_text().splitlines()]
     assert {each["op"] for each in envelopes} == {"c", "d", "u"}
     assert all({"before", "after", "source"} <= set(each) for each in envelopes)
-    assert lance_sql.open(table).cursor("kafka").lag().versions == 0
+    assert lance_sql.open(table).cursors.open("kafka").lag().versions == 0
     assert CliRunner().invoke(main, [*arguments, "--timeout", "0"]).exit_code == 0
     assert len(Path("orders.topic").read_text().splitlines()) == len(envelopes)
 

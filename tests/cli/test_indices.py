@@ -37,13 +37,13 @@ def test_an_index_from_beginning_to_end(table: str) -> None:
     assert run("index", "update", table).stderr == "Nothing to do.\n"
     lance_sql.write({"id": [20_000], "k": [7]}, table, mode="append")
     assert run("index", "update", table, "by_k").stderr == "data.lance is at version 5\n"
-    assert [each.num_uncovered for each in lance_sql.open(table).indices()] == [1, 0]
+    assert [each.num_uncovered for each in lance_sql.open(table).indices.list()] == [1, 0]
     assert "Would drop the index 'by_k'" in run("index", "drop", table, "by_k", "--dry-run").stderr
     assert run("index", "drop", table, "no", "--dry-run").exit_code == 2
     asked = run("index", "drop", table, "by_k")
     assert "pass --yes to drop the index 'by_k'" in asked.stderr
     assert run("index", "drop", table, "by_k", "--yes").exit_code == 0
-    assert [each.name for each in lance_sql.open(table).indices()] == ["id_idx"]
+    assert [each.name for each in lance_sql.open(table).indices.list()] == ["id_idx"]
 
 
 def test_explain_counts_pruned_rows(table: str) -> None:
@@ -57,7 +57,7 @@ def test_explain_counts_pruned_rows(table: str) -> None:
 
 def test_a_kind_may_have_the_name_of_pylance(table: str) -> None:
     assert run("index", "create", table, "word", "FTS").exit_code == 0
-    assert [index.kind for index in lance_sql.open(table).indices()] == ["fulltext"]
+    assert [index.kind for index in lance_sql.open(table).indices.list()] == ["fulltext"]
 
 
 def test_what_is_refused(table: str) -> None:

@@ -18,7 +18,7 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
     made = lance_sql.write({"id": list(range(10))}, "t.lance")
     made = made.delete("id < 3")
-    lance_sql.write({"id": [20, 21]}, "t.lance", mode="append").create_tag("done")
+    lance_sql.write({"id": [20, 21]}, "t.lance", mode="append").tags.create("done")
     return "t.lance"
 
 
@@ -37,7 +37,7 @@ def test_history_is_newest_first(table: str) -> None:
 
 
 def test_a_page_names_the_job_that_wrote(table: str) -> None:
-    job = lance_sql.begin_write(table, lance_sql.open(table).schema, mode="append", properties={"run": "nightly <7>"})
+    job = lance_sql.begin_write(lance_sql.open(table).schema, table, mode="append", properties={"run": "nightly <7>"})
     made = job.commit(job.write_fragments({"id": [99]}))
     entry = made.history()[-1]
     assert (entry.write_id, dict(entry.properties)) == (job.id, {"run": "nightly <7>"})
@@ -52,16 +52,16 @@ def test_layout_has_reasons_to_compact(table: str) -> None:
         (7, 3, 1, "fewer than 1,048,576 rows, 30% deleted"),
         (2, 0, 3, "fewer than 1,048,576 rows"),
     ]
-    lance_sql.open(table).compact()
+    lance_sql.open(table).maintenance.compact()
     (row,) = json.loads(run("layout", table, "-o", "json").stdout)
     assert (row["rows"], row["deleted_rows"], row["compact"]) == (9, 0, None)
-    assert lance_sql.open(table).layout().deleted_share == 0
-    assert [each.added_version for each in lance_sql.open(table, version=2).layout().fragments] == [1]
+    assert lance_sql.open(table).maintenance.layout().deleted_share == 0
+    assert [each.added_version for each in lance_sql.open(table, version=2).maintenance.layout().fragments] == [1]
 
 
 def test_age_is_not_guessed_where_versions_are_gone(table: str) -> None:
-    lance_sql.open(table).cleanup(retain_versions=1)
-    assert [each.added_version for each in lance_sql.open(table).layout().fragments] == [None, None]
+    lance_sql.open(table).maintenance.cleanup(retain_versions=1)
+    assert [each.added_version for each in lance_sql.open(table).maintenance.layout().fragments] == [None, None]
 
 
 @pytest.mark.parametrize(

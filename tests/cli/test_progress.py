@@ -57,7 +57,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ids = range(number * ROWS, (number + 1) * ROWS)
         rows = {"id": list(ids), "g": [i % 10 for i in ids]}
         table = lance_sql.write(rows, path, mode="append" if number else "create")
-    table.create_index("g", "btree").update({"g": "g + 1"}, "g = 5")
+    table.indices.create("g", "btree").update({"g": "g + 1"}, "g = 5")
     return path
 
 
@@ -117,12 +117,12 @@ def test_a_callback_receives_every_step(tmp_path: Path) -> None:
     assert told[0] == (0, ROWS)
     assert told[-1] == (ROWS, ROWS)
     told.clear()
-    table = table.create_index("id", "btree", progress=tell)
+    table = table.indices.create("id", "btree", progress=tell)
     # values are read, then written in order
     assert told.count((0, ROWS + ROWS // 10)) == 1
     assert (ROWS, ROWS) in told
     told.clear()
-    table.compact(target_rows=10 * ROWS, progress=tell)
+    table.maintenance.compact(target_rows=10 * ROWS, progress=tell)
     assert told[-1] == (ROWS, ROWS)
 
 

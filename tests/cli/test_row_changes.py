@@ -114,12 +114,12 @@ def test_a_terminal_asks_for_confirmation(table: str, monkeypatch: pytest.Monkey
 )
 def test_a_pipe_does_not_ask_for_confirmation(table: str, arguments: list[str], answer: str | None) -> None:
     run("tag", "data.lance@2", "first")
-    lance_sql.open(table).update_config({"a": "b"})
+    lance_sql.open(table).config.update({"a": "b"})
     result = CliRunner().invoke(main, arguments, input=answer)
     assert result.exit_code == 2
     assert "No terminal to ask for confirmation: pass --yes to" in result.stderr
     assert [info.version for info in lance_sql.open(table).versions()] == [1, 2, 3]
-    assert lance_sql.open(table).tags()["first"].version == 2
+    assert lance_sql.open(table).tags.list()["first"].version == 2
     assert run(*arguments, "--yes").exit_code == 0
 
 
@@ -272,7 +272,7 @@ VERBS = [
 @pytest.mark.parametrize("arguments", VERBS, ids=lambda arguments: " ".join(arguments[:3:2]))
 def test_a_branch_is_named_behind_the_path(table: str, arguments: list[str]) -> None:
     main_rows = lance_sql.open(table).to_table()
-    lance_sql.open(table).create_branch("load")
+    lance_sql.open(table).branches.create("load")
     for number in (20, 21):
         lance_sql.write({"id": [number], "name": ["y"]}, table, mode="append", branch="load")
     before = lance_sql.open(table, branch="load")
@@ -289,11 +289,11 @@ def test_a_branch_is_named_behind_the_path(table: str, arguments: list[str]) -> 
     if arguments[0] == "restore":
         assert after.count_rows() == 13
     if arguments[0] == "stage":
-        assert lance_sql.open(table).branches()["inside"].branch == "load"
+        assert lance_sql.open(table).branches.list()["inside"].branch == "load"
 
 
 def test_names_that_are_not_branches_are_refused(table: str) -> None:
-    lance_sql.open(table).create_tag("audited")
+    lance_sql.open(table).tags.create("audited")
     for name in ("1", "audited", "nothing"):
         result = run("compact", f"{table}@{name}")
         assert result.exit_code == 2

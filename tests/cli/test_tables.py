@@ -15,7 +15,7 @@ from lance_sql.cli import main
 @pytest.fixture
 def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.chdir(tmp_path)
-    lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, "t.lance").create_tag("start")
+    lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, "t.lance").tags.create("start")
     (tmp_path / "new.csv").write_text("id,v\n2,B\n9,new\n")
     return "t.lance"
 

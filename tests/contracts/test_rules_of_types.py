@@ -55,7 +55,7 @@ def test_a_rule_that_can_never_hold_is_refused(tmp_path: Path, rule: str) -> Non
     table = written(tmp_path)
     for enforce in (True, False):
         with pytest.raises(LanceError):
-            table.set_rule("r", rule, enforce=enforce)
+            table.rules.set("r", rule, enforce=enforce)
     assert lance_sql.open(table.uri).version == 1
 
 
@@ -64,15 +64,15 @@ def test_a_rule_that_can_never_hold_is_refused(tmp_path: Path, rule: str) -> Non
     ["unique(f)", "unique(h)", "unique(s.a)", "unique(c)", "unique(n, f)", "freshness(at, '1d')", "n > 0 -- positive"],
 )
 def test_a_rule_holds_for_good_rows_in_every_way_of_checking(tmp_path: Path, rule: str) -> None:
-    table = written(tmp_path).set_rule("r", rule, enforce=True)
-    assert table.check().is_kept
+    table = written(tmp_path).rules.set("r", rule, enforce=True)
+    assert table.rules.check().is_kept
     more = pa.table({name: array.take(pa.array([0])) for name, array in COLUMNS.items()})
     more = more.set_column(5, "n", pa.array([3])).set_column(0, "f", pa.array([9.5]))
     more = more.set_column(1, "h", pa.array([9.5], pa.float16())).set_column(2, "s", pa.array([{"a": 9}]))
     more = more.set_column(7, "c", pa.array(["z"]).dictionary_encode()).select(table.schema.names)
     table = lance_sql.write(more, table, mode="append")
-    assert table.check().is_kept
-    assert table.check(since=1).is_kept
+    assert table.rules.check().is_kept
+    assert table.rules.check(since=1).is_kept
     if rule.startswith("unique"):
         with pytest.raises(ContractBroken):
             lance_sql.write(more, table, mode="append")
@@ -104,8 +104,8 @@ def test_references_between_types(tmp_path: Path, kind: str) -> None:
     values, referenced, is_kept = REFERENCES[kind]
     other = lance_sql.write(pa.table({"id": referenced}), tmp_path / "other.lance")
     table = lance_sql.write(pa.table({"x": values}), tmp_path / "t.lance")
-    table = table.set_rule("r", "foreign_key(x, 'other.lance', id)")
-    assert table.check().is_kept == is_kept
+    table = table.rules.set("r", "foreign_key(x, 'other.lance', id)")
+    assert table.rules.check().is_kept == is_kept
     arguments: dict[str, Any] = {"foreign_keys": {"x": (other, "id")}}
     if is_kept:
         assert_invariants(table, **arguments)

@@ -62,7 +62,7 @@ def _append(table: Dataset, rows: pa.Table) -> object:
 
 
 def _compact(table: Dataset, rows: pa.Table) -> object:
-    return _append(table, rows) and table.latest().compact()
+    return _append(table, rows) and table.latest().maintenance.compact()
 
 
 def _sql(text: str) -> Change:

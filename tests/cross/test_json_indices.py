@@ -124,14 +124,14 @@ VERBS: dict[str, Callable[[Dataset], Any]] = {
     "merge": lambda table: table.merge({"id": [3, 900], "v": ['{"n": 7, "s": "x", "f": 7.0}'] * 2}, "id"),
     "append": lambda table: lance_sql.write({"id": [900], "v": ['{"n": 7, "s": "x"}']}, table, mode="append"),
     "delete": lambda table: table.delete("json_get_int(v, 'n') = 7 OR id % 7 = 0"),
-    "compact": lambda table: table.delete("id % 4 = 1").compact(),
-    "compact and keep": lambda table: table.delete("id % 4 = 1").compact(indices="keep"),
-    "compact and drop": lambda table: table.delete("id % 4 = 1").compact(indices="drop"),
-    "optimize": lambda table: VERBS["append"](table).optimize_indices(),
+    "compact": lambda table: table.delete("id % 4 = 1").maintenance.compact(),
+    "compact and keep": lambda table: table.delete("id % 4 = 1").maintenance.compact(indices="keep"),
+    "compact and drop": lambda table: table.delete("id % 4 = 1").maintenance.compact(indices="drop"),
+    "optimize": lambda table: VERBS["append"](table).indices.optimize(),
     "overwrite": lambda table: lance_sql.write(rows(random.Random(9), 0, 200), table, mode="overwrite"),
     "restore": lambda table: VERBS["update of documents"](table).restore(table.version),
-    "cleanup": lambda table: VERBS["update of documents"](table).cleanup(older_than=timedelta(0)),
-    "maintain": lambda table: VERBS["delete"](table).maintain(),
+    "cleanup": lambda table: VERBS["update of documents"](table).maintenance.cleanup(older_than=timedelta(0)),
+    "maintain": lambda table: VERBS["delete"](table).maintenance.maintain(),
     "apply": lambda table: lance_sql.apply_changes(table, {"id": [3], "v": ['{"n": 7, "s": "x"}']}, "id"),
     "add columns": lambda table: table.add_columns({"w": "id + 1"}),
 }
@@ -166,13 +166,13 @@ def test_indices_of_members_follow_their_column(tmp_path: Path) -> None:
     scan = renamed.scan(["id"], "json_get_int(w, 'n') = 7")
     assert (scan.count_rows(), "n (json): covers" in str(scan.explain())) == (expected, True)
     left = renamed.drop_columns(["w"])
-    assert left.indices() == ()
+    assert left.indices.list() == ()
     assert lance.dataset(table.uri).count_rows() == NUM_ROWS
 
 
 def test_building_an_index_of_members_is_refused(tmp_path: Path) -> None:
     table = build(tmp_path / "t.lance", 3)
     with pytest.raises((UnsupportedFeature, InvalidArgument), match="json"):
-        table.create_index("v", "json")
+        table.indices.create("v", "json")
     with pytest.raises(UnsupportedFeature, match="building the index 'n'"):
-        table.optimize_indices(["n"])
+        table.indices.optimize(["n"])

@@ -279,12 +279,12 @@ def _tag(make: Callable[[World, str], object]) -> Door:
         make(world, name)
 
         def check() -> None:
-            assert list(world.table.tags()) == [name] == list(lance.dataset(world.path).tags.list())
+            assert list(world.table.tags.list()) == [name] == list(lance.dataset(world.path).tags.list())
             assert lance_sql.open(world.path, tag=name).version == 1
             assert lance_sql.open(world.path, version=name).version == 1
             assert lance_sql.open(f"{world.path}@{name}").version == 1
             assert world.table.changes(since=name).start == 2
-            world.table.delete_tag(name)
+            world.table.tags.delete(name)
 
         return check
 
@@ -296,10 +296,10 @@ def _branch(make: Callable[[World, str], object]) -> Door:
         make(world, name)
 
         def check() -> None:
-            assert list(world.table.branches()) == [name] == list(lance.dataset(world.path).branches.list())
+            assert list(world.table.branches.list()) == [name] == list(lance.dataset(world.path).branches.list())
             assert lance_sql.open(world.path, branch=name).branch == name
             assert lance_sql.open(f"{world.path}@{name}").branch == name
-            world.table.delete_branch(name)
+            world.table.branches.delete(name)
 
         return check
 
@@ -324,34 +324,34 @@ def _statement(text: str) -> Callable[[World, str], object]:
 
 
 def _cursor(world: World, name: str) -> Check:
-    cursor = world.table.cursor(name, "latest")
+    cursor = world.table.cursors.open(name, "latest")
 
     def check() -> None:
-        assert list(world.table.cursors()) == [name]
-        assert world.table.cursor(name).position == 2
+        assert list(world.table.cursors.list()) == [name]
+        assert world.table.cursors.open(name).position == 2
         cursor.drop()
 
     return check
 
 
 def _rule(world: World, name: str) -> Check:
-    world.table.latest().set_rule(name, "id > 0")
+    world.table.latest().rules.set(name, "id > 0")
 
     def check() -> None:
-        assert list(world.table.latest().rules()) == [name]
-        assert world.table.latest().check([name]).is_kept
-        world.table.latest().drop_rule(name)
+        assert list(world.table.latest().rules.list()) == [name]
+        assert world.table.latest().rules.check([name]).is_kept
+        world.table.latest().rules.drop(name)
 
     return check
 
 
 def _index(world: World, name: str) -> Check:
-    world.table.latest().create_index("id", "btree", name=name)
+    world.table.latest().indices.create("id", "btree", name=name)
 
     def check() -> None:
-        assert [each.name for each in world.table.latest().indices()] == [name]
+        assert [each.name for each in world.table.latest().indices.list()] == [name]
         assert [each.name for each in lance.dataset(world.path).describe_indices()] == [name]
-        world.table.latest().drop_index(name)
+        world.table.latest().indices.drop(name)
 
     return check
 
@@ -416,10 +416,10 @@ DOORS: dict[str, Door] = {
     "CREATE TABLE AS, datafusion": _sql_table("datafusion", "CREATE TABLE {0} AS SELECT 1 AS id"),
     "RENAME TO": _sql_table("duckdb", "ALTER TABLE lake.orders RENAME TO {new}"),
     "create_namespace": _namespace,
-    "create_tag": _tag(lambda world, name: world.table.create_tag(name, 1)),
+    "create_tag": _tag(lambda world, name: world.table.tags.create(name, 1)),
     "CREATE TAG": _tag(_statement("ALTER TABLE '{path}' CREATE TAG {name} AS OF VERSION 1")),
     "lance-sql tag": _tag(_command("tag", "{path}", "--", "{name}", "1")),
-    "create_branch": _branch(lambda world, name: world.table.create_branch(name)),
+    "create_branch": _branch(lambda world, name: world.table.branches.create(name)),
     "CREATE BRANCH": _branch(_statement("ALTER TABLE '{path}' CREATE BRANCH {name}")),
     "cursor": _cursor,
     "set_rule": _rule,

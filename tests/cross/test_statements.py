@@ -255,10 +255,10 @@ def make_tables(place: str = "path", *, have_keys: bool = False) -> None:
             continue
         table = lance_sql.write(rows.slice(2, 1), path)
         if place in BRANCHES:
-            table.create_branch("load")
+            table.branches.create("load")
             lance_sql.write(rows, path, mode="overwrite", branch="load")
         else:
-            lance_sql.write(rows, path, mode="overwrite").create_tag("kept")
+            lance_sql.write(rows, path, mode="overwrite").tags.create("kept")
             lance_sql.write(rows.slice(2, 1), path, mode="overwrite")
 
 

@@ -100,7 +100,7 @@ def _changed(chance: random.Random, table: Dataset, first: int) -> Dataset:
     if kind == "delete":
         return table.delete(f"id % {chance.randrange(2, 5)} = 1")
     if kind == "compact":
-        return table.compact()
+        return table.maintenance.compact()
     if kind == "restore":
         return table.restore(chance.randrange(max(1, table.version - 3), table.version + 1))
     if kind == "add" and "extra" not in names:

@@ -118,7 +118,7 @@ def delete(state: State) -> None:
 
 
 def compact(state: State) -> None:
-    state.done(state.table.compact())
+    state.done(state.table.maintenance.compact())
 
 
 def restore(state: State) -> None:
@@ -142,7 +142,7 @@ def filters(state: State) -> None:
     for kind in (None, "btree", "bitmap", "zonemap", "bloomfilter"):
         if kind is not None:
             try:
-                state.table = state.table.create_index("x", kind, replace=True)
+                state.table = state.table.indices.create("x", kind, replace=True)
             except UnsupportedFeature:
                 continue
             state.versions[state.table.version] = dict(state.model)
@@ -155,8 +155,8 @@ def filters(state: State) -> None:
                 assert table.count_rows(pc.field("x") == self_typed(state, number)) == equal
                 assert table.count_rows(pc.field("x") != self_typed(state, number)) == len(shown) - nulls - equal
                 assert table.count_rows(pc.field("x").isin(pa.array([value], state.kind.type))) == equal
-    if state.table.indices():
-        state.done(state.table.drop_index("x_idx"))
+    if state.table.indices.list():
+        state.done(state.table.indices.drop("x_idx"))
 
 
 def reads(state: State) -> None:
@@ -176,7 +176,7 @@ def reads(state: State) -> None:
     assert now is None or by_id(now) == expected
     ids = table.scan(["_rowid"]).to_table()["_rowid"]
     assert by_id(table.take(ids.take([0, len(ids) - 1]))).items() <= expected.items()
-    assert len(table.statistics(analyze=True)) == 2
+    assert len(table.maintenance.statistics(analyze=True)) == 2
     difference = lance_sql.diff(lance_sql.open(table.uri, version=first), table)
     assert difference.rows_deleted == len(set(state.versions[first]) - set(state.model))
     valid = sum(value is not None for value in expected.values())

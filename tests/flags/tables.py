@@ -242,23 +242,23 @@ VERBS: Final[dict[str, Verb]] = {
     ),
     "alter a type": (
         # of a column that no index is on, which pylance refuses
-        lambda path: lance_sql.open(path).drop_index("a_idx").alter_column("a", type=pa.int64()),
+        lambda path: lance_sql.open(path).indices.drop("a_idx").alter_column("a", type=pa.int64()),
         lambda path: (
             _theirs(path).drop_index("a_idx"),
             _theirs(path).alter_columns({"path": "a", "data_type": pa.int64()}),
         ),
     ),
-    "compact": (lambda path: lance_sql.open(path).compact(), _compact),
+    "compact": (lambda path: lance_sql.open(path).maintenance.compact(), _compact),
     "create an index": (
-        lambda path: lance_sql.open(path).create_index("s", "btree"),
+        lambda path: lance_sql.open(path).indices.create("s", "btree"),
         lambda path: _theirs(path).create_scalar_index("s", "BTREE"),
     ),
     "optimize indices": (
-        lambda path: lance_sql.open(path).optimize_indices(),
+        lambda path: lance_sql.open(path).indices.optimize(),
         lambda path: _theirs(path).optimize.optimize_indices(num_indices_to_merge=0),
     ),
     "drop an index": (
-        lambda path: lance_sql.open(path).drop_index("k_idx"),
+        lambda path: lance_sql.open(path).indices.drop("k_idx"),
         lambda path: _theirs(path).drop_index("k_idx"),
     ),
     "restore": (
@@ -266,7 +266,7 @@ VERBS: Final[dict[str, Verb]] = {
         lambda path: _theirs(path, version=3).restore(),
     ),
     "configure": (
-        lambda path: lance_sql.open(path).update_config({"owner": "x"}),
+        lambda path: lance_sql.open(path).config.update({"owner": "x"}),
         lambda path: _theirs(path).update_config({"owner": "x"}),
     ),
 }

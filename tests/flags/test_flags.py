@@ -132,7 +132,7 @@ def test_appends_to_mixed_versions_may_choose_the_version(tmp_path: Path) -> Non
         check(tmp_path / "t", kind)
     found = [fragment.files[0].file_version for fragment in lance_sql.open(tmp_path / "t").snapshot.manifest.fragments]
     assert found[-3:] == [(2, 0), (2, 1), (2, 2)]
-    compacted = lance_sql.open(tmp_path / "t").compact().snapshot.manifest
+    compacted = lance_sql.open(tmp_path / "t").maintenance.compact().snapshot.manifest
     assert {file.file_version for fragment in compacted.fragments for file in fragment.files} == {(2, 2)}
     assert compacted.reader_flags & MIXED
     check(tmp_path / "t", kind)
@@ -152,7 +152,7 @@ def test_the_flag_outlives_what_it_stands_for(tmp_path: Path) -> None:
         assert flags(path) == (flag, flag)
         lance_sql.open(path).restore(1)
         assert flags(path) == (flag, flag)
-        lance_sql.open(path).create_branch("b")
+        lance_sql.open(path).branches.create("b")
         assert lance_sql.open(path, branch="b").snapshot.manifest.reader_flags == flag | 16
         assert lance.dataset(str(path)).count_rows() == 30
 
@@ -164,16 +164,16 @@ def test_indices_answer_for_rows_that_a_deferred_compaction_moved(tmp_path: Path
     assert "k_idx (btree): covers 1 of 2 fragments" in text
     assert "rows: 21 of 128" in text
     # rows of both fragments come together, of which the BTREE knows those of one
-    lance_sql.open(path).delete("k = 58").create_index("k", "zonemap", name="k_zones", replace=True)
+    lance_sql.open(path).delete("k = 58").indices.create("k", "zonemap", name="k_zones", replace=True)
     lance.dataset(str(path)).optimize.compact_files(defer_index_remap=True)
     assert len(lance_sql.open(path).snapshot.manifest.fragments) == 1
-    text = lance_sql.open(path).drop_index("k_zones").scan(["k"], "k = 57").explain()
+    text = lance_sql.open(path).indices.drop("k_zones").scan(["k"], "k = 57").explain()
     assert "k_idx (btree): covers 1 of 1 fragments" in text
     assert "rows: 21 of 127" in text
-    (summary,) = [each for each in lance_sql.open(path).indices() if each.name == "k_idx"]
+    (summary,) = [each for each in lance_sql.open(path).indices.list() if each.name == "k_idx"]
     assert (summary.num_fragments, summary.num_uncovered) == (0, 1)
     check(path, KINDS["tagged"])
-    lance_sql.open(path).optimize_indices()
+    lance_sql.open(path).indices.optimize()
     assert "rows: 1 of 127" in lance_sql.open(path).scan(["k"], "k = 57").explain()
     check(path, KINDS["tagged"])
 

@@ -130,12 +130,12 @@ def test_versions_tags_and_branches_are_listed(case: Case) -> None:
     dataset = lance_sql.open(case.table)
     assert [info.version for info in dataset.versions()] == [entry["version"] for entry in case.info["versions"]]
     branches = case.info.get("branches") or {}
-    assert set(dataset.branches()) == set(branches)
+    assert set(dataset.branches.list()) == set(branches)
     for branch, entries in branches.items():
         on_branch = lance_sql.open(case.table, branch=branch)
         assert [info.version for info in on_branch.versions()] == [entry["version"] for entry in entries]
     tags = {name: (tag.get("branch"), tag["version"]) for name, tag in (case.info.get("tags") or {}).items()}
-    assert {name: (ref.branch, ref.version) for name, ref in dataset.tags().items()} == tags
+    assert {name: (ref.branch, ref.version) for name, ref in dataset.tags.list().items()} == tags
 
 
 @every_case

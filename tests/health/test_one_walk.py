@@ -24,7 +24,7 @@ def table(tmp_path: Path) -> Path:
     path = tmp_path / "t.lance"
     made = lance_sql.write({"k": [1, 2, 3]}, path)
     made = lance_sql.write({"k": [4, 5]}, path, mode="append")
-    made.update({"k": "k + 10"}, "k = 2").create_index("k", "btree")
+    made.update({"k": "k + 10"}, "k = 2").indices.create("k", "btree")
     return path
 
 

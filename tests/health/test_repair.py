@@ -34,7 +34,7 @@ def text(count: int) -> list[str]:
 def indexed(tmp_path: Path) -> Path:
     """A BTREE and an n-gram index, and rows that came after them."""
     table = tmp_path / "t.lance"
-    lance_sql.write({"id": range(200), "s": text(200)}, table).create_index("id", "btree")
+    lance_sql.write({"id": range(200), "s": text(200)}, table).indices.create("id", "btree")
     lance.dataset(table).create_scalar_index("s", "NGRAM")
     lance_sql.write({"id": range(200, 300), "s": text(100)}, table, mode="append")
     return table
@@ -82,7 +82,7 @@ def test_an_index_of_a_kind_that_is_not_written_is_dropped(indexed: Path) -> Non
     assert str(lance_sql.repair(indexed, dry_run=True)) == "drop the index 's_idx'"
     result = run("repair", str(indexed), "--yes")
     assert "all 300 rows stay" in result.stderr
-    assert [index.name for index in lance_sql.open(indexed).indices()] == ["id_idx"]
+    assert [index.name for index in lance_sql.open(indexed).indices.list()] == ["id_idx"]
     assert ids(indexed) == list(range(300))
 
 
@@ -92,7 +92,7 @@ def test_a_damaged_list_of_indices_is_dropped(indexed: Path) -> None:
     assert (report.newest_healthy_version, report.has_damaged_index_list(4)) == (4, True)
     assert lance_sql.repair(indexed).drops_all_indices
     assert ids(indexed) == list(range(300))
-    assert lance_sql.open(indexed).indices() == ()
+    assert lance_sql.open(indexed).indices.list() == ()
     assert lance.dataset(indexed).count_rows() == 300
     lance_sql.write({"id": [300], "s": ["a"]}, indexed, mode="append")
     assert lance_sql.verify(indexed).newest_is_healthy
@@ -112,7 +112,7 @@ def test_no_row_goes_for_what_is_recorded_of_rows(tmp_path: Path) -> None:
     """Transactions and tags: all rows are there."""
     table = tmp_path / "t.lance"
     lance_sql.write({"id": [1, 2]}, table)
-    lance_sql.open(table).create_tag("first", 1)
+    lance_sql.open(table).tags.create("first", 1)
     lance.write_dataset(pa.table({"id": [3]}), table, mode="append")
     # a version whose transaction is in a file by itself, and nothing that can be read in it
     edit_manifest(newest_manifest(table), lambda manifest: manifest.ClearField("transaction_section"))
@@ -168,7 +168,7 @@ def test_the_version_to_restore_may_follow_the_table(tmp_path: Path) -> None:
     table = tmp_path / "t.lance"
     lance_sql.write({"id": [1]}, table)
     lance_sql.write({"id": [2]}, table, mode="append")
-    lance_sql.open(table).create_tag("both")
+    lance_sql.open(table).tags.create("both")
     assert run("restore", str(table), "1", "--yes").exit_code == 0
     assert ids(table) == [1]
     assert run("restore", str(table), "both", "--yes").exit_code == 0

@@ -42,7 +42,7 @@ def content() -> pa.Table:
 def table(tmp_path: Path) -> Path:
     """Three fragments of 10,000 rows; of the second one 100 rows are deleted."""
     root = tmp_path / "t.lance"
-    dataset = lance_sql.write(content(), root, max_rows_per_file=PER_FILE).create_index("id", "btree")
+    dataset = lance_sql.write(content(), root, max_rows_per_file=PER_FILE).indices.create("id", "btree")
     dataset.delete("id >= 12000 AND id < 12100")
     return root
 

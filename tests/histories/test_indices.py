@@ -67,7 +67,7 @@ class History:
         kind = self.random.choice(KINDS)
         if self.random.random() < 0.5:
             self.log.append(f"our {kind} on {column}")
-            lance_sql.open(self.path).create_index(column, kind, replace=True)
+            lance_sql.open(self.path).indices.create(column, kind, replace=True)
         else:
             self.log.append(f"their {kind} on {column}")
             name: Any = kind.upper() if kind != "bloomfilter" else "BLOOMFILTER"
@@ -101,7 +101,7 @@ class History:
                 writer.compact(self.path, target)
             case "optimize" if isinstance(writer, Ours):
                 self.log.append("our optimize")
-                lance_sql.open(self.path).optimize_indices(rebuild=some.random() < 0.2)
+                lance_sql.open(self.path).indices.optimize(rebuild=some.random() < 0.2)
             case "optimize":
                 merged = some.choice([{}, {"num_indices_to_merge": 0}])
                 self.log.append(f"their optimize {merged}")

@@ -123,11 +123,11 @@ class Ours:
             case "merge":
                 return lance_sql.open(path).merge(old_pylance.table(given["rows"]), on="k")
             case "compact":
-                return lance_sql.open(path).compact(target_rows=given["target"])
+                return lance_sql.open(path).maintenance.compact(target_rows=given["target"])
             case "index":
-                return lance_sql.open(path).create_index(given["column"], given["kind"], replace=True)
+                return lance_sql.open(path).indices.create(given["column"], given["kind"], replace=True)
             case "optimize":
-                return lance_sql.open(path).optimize_indices()
+                return lance_sql.open(path).indices.optimize()
             case _:
                 return lance_sql.open(path).restore(given["version"])
 
@@ -335,7 +335,7 @@ def test_old_releases_find_the_same_rows_after_our_compaction(tmp_path: Path, re
         old.call("delete", path, where="k % 4 = 3")
         expected = [[5], [k for k in range(44, 100) if k % 4 != 3], [k for k in range(50) if k % 4 != 3]]
         assert old.call("keys", path, conditions=conditions) == expected
-        lance_sql.open(path).compact()
+        lance_sql.open(path).maintenance.compact()
         assert len(lance_sql.open(path).snapshot.manifest.fragments) == 1
         assert old.call("keys", path, conditions=conditions) == expected
     assert Newest().call("keys", path, conditions=conditions) == expected

@@ -63,7 +63,7 @@ def _compact_some(history: History, writer: Writer) -> None:
 
 def _optimize(history: History, writer: Writer) -> None:
     if isinstance(writer, Ours):
-        lance_sql.open(history.path).optimize_indices(rebuild=history.random.random() < 0.2)
+        lance_sql.open(history.path).indices.optimize(rebuild=history.random.random() < 0.2)
     else:
         lance.dataset(history.path).optimize.optimize_indices()
 
@@ -71,7 +71,7 @@ def _optimize(history: History, writer: Writer) -> None:
 def _index(history: History, writer: Writer) -> None:
     column, kind = history.random.choice(INDEXED), history.random.choice(KINDS)
     if isinstance(writer, Ours):
-        lance_sql.open(history.path).create_index(column, kind, replace=True)
+        lance_sql.open(history.path).indices.create(column, kind, replace=True)
     else:
         name: Any = kind.upper()
         lance.dataset(history.path).create_scalar_index(column, name, replace=True)

@@ -53,7 +53,7 @@ class Ours:
         lance_sql.open(path).merge(rows, on="k")
 
     def compact(self, path: str, target_rows: int) -> None:
-        lance_sql.open(path).compact(target_rows=target_rows)
+        lance_sql.open(path).maintenance.compact(target_rows=target_rows)
 
     def add_values(self, path: str, name: str, sql: str) -> None:
         lance_sql.open(path).add_columns({name: sql})
@@ -74,7 +74,7 @@ class Ours:
         lance_sql.open(path).restore(version)
 
     def config(self, path: str, key: str, value: str) -> None:
-        lance_sql.open(path).update_config({key: value})
+        lance_sql.open(path).config.update({key: value})
 
     def read(self, path: str, columns: Sequence[str]) -> pa.Table:
         return lance_sql.open(path).scan(columns).to_table()

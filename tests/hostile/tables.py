@@ -36,10 +36,10 @@ def make(root: Path) -> None:
         "x": np.random.default_rng(1).random(300),
     }
     dataset = lance_sql.write(rows, root, max_rows_per_file=100)
-    dataset = dataset.create_index("id", "btree").create_index("x", "zonemap")
+    dataset = dataset.indices.create("id", "btree").indices.create("x", "zonemap")
     dataset = dataset.delete("id = 7").update({"x": "0.5"}, "id = 150")
-    dataset.create_tag("good")
-    dataset.create_branch("side")
+    dataset.tags.create("good")
+    dataset.branches.create("side")
     lance_sql.write({"id": [300], "s": ["last"], "l": [[1]], "x": [1.0]}, root, mode="append")
 
 

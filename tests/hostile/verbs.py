@@ -13,6 +13,7 @@ import pyarrow as pa
 import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.reads.search import text_query
+from lance_sql.reads.search.search_rows import search_rows
 
 Verb = Callable[[str], object]
 
@@ -32,7 +33,7 @@ def _attributes(dataset: Dataset) -> list[object]:
 
 
 def _distributed(path: str) -> object:
-    job = lance_sql.begin_write(path, lance_sql.open(path).schema, mode="append")
+    job = lance_sql.begin_write(lance_sql.open(path).schema, path, mode="append")
     made = job.write_fragments(_new_rows())
     try:
         return job.commit(made)
@@ -41,7 +42,7 @@ def _distributed(path: str) -> object:
 
 
 def _cursor(dataset: Dataset) -> object:
-    cursor = dataset.cursor("hostile", start="snapshot")
+    cursor = dataset.cursors.open("hostile", start="snapshot")
     with cursor.read() as changes:
         found = changes.count_rows()
     lag = cursor.seek("earliest").lag()
@@ -50,14 +51,14 @@ def _cursor(dataset: Dataset) -> object:
 
 
 def _published(dataset: Dataset) -> object:
-    with dataset.staged("hostile") as branch:
+    with dataset.branches.staged("hostile") as branch:
         branch.delete("id = 3")
-    return dataset.plan_publish("hostile"), dataset.publish("hostile")
+    return dataset.branches.plan("hostile"), dataset.branches.publish("hostile")
 
 
 def _searched(dataset: Dataset) -> object:
     query = text_query(dataset.snapshot, "new row", "s", k=5)
-    return _rows(dataset.search_rows(query, "id > 5").scan().to_reader())
+    return _rows(search_rows(dataset.snapshot, query, "id > 5").scan().to_reader())
 
 
 def _materialized(path: str) -> object:
@@ -79,9 +80,9 @@ DATASET: Final[dict[str, Verb]] = {
     "latest": _on(lambda dataset: dataset.latest()),
     "versions": _on(lambda dataset: dataset.versions()),
     "history": _on(lambda dataset: dataset.history()),
-    "layout": _on(lambda dataset: str(dataset.layout())),
-    "tags": _on(lambda dataset: dataset.tags()),
-    "branches": _on(lambda dataset: dataset.branches()),
+    "layout": _on(lambda dataset: str(dataset.maintenance.layout())),
+    "tags": _on(lambda dataset: dataset.tags.list()),
+    "branches": _on(lambda dataset: dataset.branches.list()),
     "count": _on(lambda dataset: dataset.count_rows()),
     "count filter": _on(lambda dataset: dataset.count_rows("id > 5 AND x < 0.4")),
     "scan": _on(lambda dataset: _rows(dataset.scan().to_reader())),
@@ -109,17 +110,17 @@ DATASET: Final[dict[str, Verb]] = {
     "follow": _on(lambda dataset: [each.changes.count_rows() for each in dataset.changes(since=1).follow(timeout=0)]),
     "debezium": _on(lambda dataset: sum(1 for _ in dataset.changes(since=1).to_debezium())),
     "cursor": _on(_cursor),
-    "cursors": _on(lambda dataset: dataset.cursors()),
-    "rules": _on(lambda dataset: dataset.rules()),
-    "check": _on(lambda dataset: dataset.set_rule("x", "x < 0.4").set_rule("ids", "unique(id)").check(since=2)),
+    "cursors": _on(lambda dataset: dataset.cursors.list()),
+    "rules": _on(lambda dataset: dataset.rules.list()),
+    "check": _on(lambda dataset: dataset.rules.set("x", "x < 0.4").rules.set("ids", "unique(id)").rules.check(since=2)),
     "publish": _on(_published),
     "apply changes": _on(lambda dataset: lance_sql.apply_changes(dataset, _new_rows(), "id")),
     "apply history": _on(lambda dataset: lance_sql.apply_changes(f"{dataset.uri}.scd", dataset.changes(), "id", scd=2)),
     "changes key": _on(lambda dataset: _rows(dataset.changes(since=3, key="id").to_reader())),
     "row history": _on(lambda dataset: _rows(dataset.row_history().to_reader())),
-    "statistics": _on(lambda dataset: dataset.statistics()),
-    "analyze": _on(lambda dataset: dataset.analyze()),
-    "indices": _on(lambda dataset: dataset.indices()),
+    "statistics": _on(lambda dataset: dataset.maintenance.statistics()),
+    "analyze": _on(lambda dataset: dataset.maintenance.analyze()),
+    "indices": _on(lambda dataset: dataset.indices.list()),
     "delete": _on(lambda dataset: dataset.delete("id = 3")),
     "update": _on(lambda dataset: dataset.update({"s": "'z'"}, "id = 3")),
     "merge": _on(lambda dataset: dataset.merge(_new_rows() | {"id": [3]}, on="id")),
@@ -127,29 +128,29 @@ DATASET: Final[dict[str, Verb]] = {
     "drop columns": _on(lambda dataset: dataset.drop_columns(["x"])),
     "rename columns": _on(lambda dataset: dataset.rename_columns({"x": "z"})),
     "alter column": _on(lambda dataset: dataset.alter_column("id", type=pa.int32())),
-    "create index": _on(lambda dataset: dataset.create_index("id", "bitmap", name="other")),
-    "drop index": _on(lambda dataset: dataset.drop_index("id_idx")),
-    "optimize indices": _on(lambda dataset: dataset.optimize_indices()),
-    "rebuild indices": _on(lambda dataset: dataset.optimize_indices(rebuild=True)),
-    "plan compaction": _on(lambda dataset: dataset.plan_compaction()),
-    "maintain": _on(lambda dataset: dataset.maintain(retain_versions=1)),
-    "compact": _on(lambda dataset: dataset.compact()),
+    "create index": _on(lambda dataset: dataset.indices.create("id", "bitmap", name="other")),
+    "drop index": _on(lambda dataset: dataset.indices.drop("id_idx")),
+    "optimize indices": _on(lambda dataset: dataset.indices.optimize()),
+    "rebuild indices": _on(lambda dataset: dataset.indices.optimize(rebuild=True)),
+    "plan compaction": _on(lambda dataset: dataset.maintenance.plan_compaction()),
+    "maintain": _on(lambda dataset: dataset.maintenance.maintain(retain_versions=1)),
+    "compact": _on(lambda dataset: dataset.maintenance.compact()),
     "restore": _on(lambda dataset: dataset.restore(2)),
     "restore of an old one": lambda path: lance_sql.open(path, version=2).restore(),
-    "drop rule": _on(lambda dataset: dataset.set_rule("ids", "unique(id)").drop_rule("ids")),
-    "column metadata": _on(lambda dataset: dataset.update_field_metadata("id", {"comment": "a key"})),
-    "config": _on(lambda dataset: dataset.update_config({"a": "b"})),
-    "stable row ids": _on(lambda dataset: dataset.enable_stable_row_ids()),
-    "create tag": _on(lambda dataset: dataset.create_tag("new")),
-    "move tag": _on(lambda dataset: dataset.move_tag("good")),
-    "delete tag": _on(lambda dataset: dataset.delete_tag("good")),
-    "create branch": _on(lambda dataset: dataset.create_branch("other")),
-    "delete branch": _on(lambda dataset: dataset.delete_branch("side")),
-    "clone": lambda path: lance_sql.open(path).shallow_clone(f"{path}.clone").count_rows(),
-    "cleanup": _on(lambda dataset: dataset.cleanup(retain_versions=1)),
+    "drop rule": _on(lambda dataset: dataset.rules.set("ids", "unique(id)").rules.drop("ids")),
+    "column metadata": _on(lambda dataset: dataset.config.update_field_metadata("id", {"comment": "a key"})),
+    "config": _on(lambda dataset: dataset.config.update({"a": "b"})),
+    "stable row ids": _on(lambda dataset: dataset.maintenance.enable_stable_row_ids()),
+    "create tag": _on(lambda dataset: dataset.tags.create("new")),
+    "move tag": _on(lambda dataset: dataset.tags.move("good")),
+    "delete tag": _on(lambda dataset: dataset.tags.delete("good")),
+    "create branch": _on(lambda dataset: dataset.branches.create("other")),
+    "delete branch": _on(lambda dataset: dataset.branches.delete("side")),
+    "clone": lambda path: lance_sql.open(path).branches.shallow_clone(f"{path}.clone").count_rows(),
+    "cleanup": _on(lambda dataset: dataset.maintenance.cleanup(retain_versions=1)),
     "pandas": _on(lambda dataset: dataset.to_pandas(["id"])),
     "polars": _on(lambda dataset: dataset.to_polars(["id"])),
-    "fresh rows": _on(lambda dataset: dataset.fresh_rows()),
+    "fresh rows": _on(lambda dataset: dataset.scan(fresh=True)),
 }
 """Verbs of a handle on the newest version."""
 

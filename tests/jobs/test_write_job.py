@@ -44,7 +44,7 @@ WAYS: dict[str, Callable[[Any, Sequence[Path]], object]] = {
 def begin(path: Path, mode: Any) -> Any:
     if mode != "create":
         lance_sql.write({"id": [1]}, path)
-    return lance_sql.begin_write(path, SCHEMA, mode=mode, max_rows_per_file=2)
+    return lance_sql.begin_write(SCHEMA, path, mode=mode, max_rows_per_file=2)
 
 
 def written(job: Any, num_rows: int) -> list[Any]:
@@ -83,7 +83,7 @@ def test_a_job_whose_files_are_gone_makes_no_version(tmp_path: Path, mode: str, 
         assert lance_sql.open(path).version == 1
         assert lance_sql.open(path).to_table()["id"].to_pylist() == [1]
     # nothing is in the way of the next try
-    again = lance_sql.begin_write(path, SCHEMA, mode=mode)  # type: ignore[arg-type]  # one of the modes
+    again = lance_sql.begin_write(SCHEMA, path, mode=mode)  # type: ignore[arg-type]  # one of the modes
     assert again.commit(written(again, 4)).count_rows() == (5 if mode == "append" else 4)
 
 

@@ -246,7 +246,7 @@ class Life:
         name, branch = self.branch()
         rows = self.new(4)
         text, named = self.address(name)
-        job = lance_sql.begin_write(text, self.arrow(rows).schema, mode="append", branch=named)
+        job = lance_sql.begin_write(self.arrow(rows).schema, text, mode="append", branch=named)
         self.do_chdir()
         fragments = pickle.loads(pickle.dumps(job)).write_fragments(self.arrow(rows))
         after = self.changed(branch, {**branch.state.rows, **rows})
@@ -298,20 +298,22 @@ class Life:
 
     def do_compact(self) -> None:
         name, branch = self.branch()
-        self.made(branch, self.open(name).compact().version, self.changed(branch, branch.state.rows))
+        self.made(branch, self.open(name).maintenance.compact().version, self.changed(branch, branch.state.rows))
 
     def do_maintain(self) -> None:
         name, branch = self.branch()
         opened = self.open(name)
-        opened.maintain(retain_versions=self.random.choice([1, 3]), dry_run=True)
-        done = opened.maintain(retain_versions=self.random.choice([1, 3]), target_rows=self.random.choice([1, 100]))
+        opened.maintenance.maintain(retain_versions=self.random.choice([1, 3]), dry_run=True)
+        done = opened.maintenance.maintain(
+            retain_versions=self.random.choice([1, 3]), target_rows=self.random.choice([1, 100])
+        )
         assert not done.has_conflicts, (done, self.log)
         head = max([branch.head, *(step.version for step in done.steps if step.version is not None)])
         self.made(branch, head, self.changed(branch, branch.state.rows))
 
     def do_index(self) -> None:
         name, branch = self.branch()
-        made = self.open(name).create_index("id", self.random.choice(["btree", "bitmap"]), replace=True).version
+        made = self.open(name).indices.create("id", self.random.choice(["btree", "bitmap"]), replace=True).version
         self.made(branch, made, self.changed(branch, branch.state.rows))
 
     def do_numbered(self) -> None:
@@ -385,17 +387,17 @@ class Life:
         name, branch = self.branch()
         tag = self.random.choice(TAGS)
         if tag in self.table.tags:
-            self.open(name).move_tag(tag)
+            self.open(name).tags.move(tag)
         elif self.random.random() < 0.3:
             self.pylance(name).tags.create(tag, branch.head if name is None else (name, branch.head))
         else:
-            self.open(name).create_tag(tag)
+            self.open(name).tags.create(tag)
         self.table.tags[tag] = (name, branch.head)
 
     def do_delete_tag(self) -> None:
         if self.table.tags:
             tag = self.random.choice(sorted(self.table.tags))
-            self.open(None).delete_tag(tag)
+            self.open(None).tags.delete(tag)
             del self.table.tags[tag]
 
     def do_branch(self) -> None:
@@ -404,7 +406,7 @@ class Life:
         if made in self.table.branches:
             return
         self.say(made)
-        self.open(name).create_branch(made)
+        self.open(name).branches.create(made)
         self.num_branches += 1
         state = copy.deepcopy(branch.state)
         self.table.branches[made] = Branch(self.num_branches, name, branch.head, {branch.head: state})
@@ -418,7 +420,7 @@ class Life:
         if names:
             name = self.random.choice(names)
             self.say(name)
-            self.open(None).delete_branch(name)
+            self.open(None).branches.delete(name)
             del self.table.branches[name]
 
     def do_publish(self) -> None:
@@ -436,7 +438,7 @@ class Life:
         turns = {app: turn for app, turn in now.turns.items() if before.turns.get(app) != turn}
         self.say(f"{name} since {since} onto {branch.parent} since {at}, keep {keep}")
         try:
-            made = self.open(branch.parent).publish(name, keep=keep)
+            made = self.open(branch.parent).branches.publish(name, keep=keep)
         except (CommitConflict, UnsupportedFeature) as error:
             self.say(error)
             both = any(key in others for key in mine if key in before.rows)
@@ -466,7 +468,7 @@ class Life:
 
     def do_clone(self) -> None:
         name, branch = self.branch()
-        clone = self.open(name).shallow_clone(self.folder / "clone.lance")
+        clone = self.open(name).branches.shallow_clone(self.folder / "clone.lance")
         assert _rows(clone) == branch.state.rows, self.log
         table_folders.drop(clone.uri)
 
@@ -476,7 +478,7 @@ class Life:
         if self.table.cursors.get(job, name) != name:
             return
         target = self.folder / f"{job}.lance"
-        cursor = self.open(name).cursor(job)
+        cursor = self.open(name).cursors.open(job)
         self.table.cursors[job] = name
         is_told, was_lost = False, False
         while not is_told:
@@ -497,7 +499,7 @@ class Life:
                 was_lost = True
                 if target.exists():
                     table_folders.drop(str(target))
-                cursor = self.open(name).cursor(job).seek("snapshot")
+                cursor = self.open(name).cursors.open(job).seek("snapshot")
         if target.exists():
             assert _rows(lance_sql.open(target)) == branch.state.rows, (job, self.log)
 
@@ -506,7 +508,7 @@ class Life:
         options: dict[str, Any] = self.random.choice(
             [{"retain_versions": 1}, {"retain_versions": 3}, {"older_than": timedelta(0)}]
         )
-        self.open(name).cleanup(**options)
+        self.open(name).maintenance.cleanup(**options)
 
     def do_rename(self) -> None:
         if len(self.table.branches) == 1:
@@ -562,7 +564,9 @@ class Life:
                 found = self.sql(f"SELECT id, v FROM {self.sql_name(name, engine)}", engine)
                 assert dict(found) == branch.state.rows, (name, self.log)
         text, _ = self.address(None)
-        assert {tag: (ref.branch, ref.version) for tag, ref in lance_sql.open(text).tags().items()} == self.table.tags
+        assert {
+            tag: (ref.branch, ref.version) for tag, ref in lance_sql.open(text).tags.list().items()
+        } == self.table.tags
         for tag, (name, version) in self.table.tags.items():
             expected = self.table.branches[name].states[version].rows
             assert _rows(lance_sql.open(self.address(name)[0], tag=tag)) == expected, (tag, self.log)

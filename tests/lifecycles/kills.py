@@ -44,14 +44,14 @@ def ids(table: Any) -> Ids:
 
 def make(path: Path) -> None:
     """Main has MAIN, with a tag `kept` of its first version; the branch `load` began there, and has LOAD."""
-    lance_sql.write({"id": range(20), "v": [str(number) for number in range(20)]}, path).create_tag("kept")
+    lance_sql.write({"id": range(20), "v": [str(number) for number in range(20)]}, path).tags.create("kept")
     table = lance_sql.open(path)
-    table.create_branch("load")
-    table.create_branch("other")
-    table.cursor("copy", start="earliest")
+    table.branches.create("load")
+    table.branches.create("other")
+    table.cursors.open("copy", start="earliest")
     for number in (20, 21):
         lance_sql.write({"id": [number], "v": ["load"]}, path, mode="append", branch="load")
-    lance_sql.write({"id": [30], "v": ["main"]}, path, mode="append").delete("id = 0").compact()
+    lance_sql.write({"id": [30], "v": ["main"]}, path, mode="append").delete("id = 0").maintenance.compact()
 
 
 class Round:
@@ -81,32 +81,32 @@ class Round:
         assert found in main, found
         assert ids(lance.dataset(str(path))) == found
         assert ids(lance_sql.open(path, tag="kept")) == list(range(20))
-        for name in table.branches():
+        for name in table.branches.list():
             rows = ids(lance_sql.open(path, branch=name))
             assert rows == (LOAD if name == "load" else list(range(20))), (name, rows)
             assert ids(lance.dataset(str(path)).checkout_version((name, None))) == rows
-        assert load is None or ("load" in table.branches()) == load
+        assert load is None or ("load" in table.branches.list()) == load
         return found
 
     # operations: what is killed, and what has to be right then
 
     def do_publish(self) -> None:
-        self.open().publish("load")
+        self.open().branches.publish("load")
 
     def after_publish(self) -> None:
         merged = sorted([*MAIN, 20, 21])
         if self.check(MAIN, merged, load=None) == MAIN:
-            assert "load" in self.open().branches()
+            assert "load" in self.open().branches.list()
         with suppress(VersionNotFound):
             self.do_publish()
         self.check(merged, load=None)
-        if "load" in self.open().branches() or (self.path / "tree/load/_versions").exists():
+        if "load" in self.open().branches.list() or (self.path / "tree/load/_versions").exists():
             with suppress(VersionNotFound):
-                self.open().delete_branch("load")
+                self.open().branches.delete("load")
         self.check(merged, load=False)
 
     def do_cleanup(self) -> None:
-        self.open().cleanup(retain_versions=1, max_lag=None)
+        self.open().maintenance.cleanup(retain_versions=1, max_lag=None)
 
     def after_cleanup(self) -> None:
         self.check(MAIN)
@@ -125,7 +125,7 @@ class Round:
     def do_rename(self) -> None:
         for name in ("load", "other"):
             with suppress(VersionNotFound):
-                self.open().delete_branch(name)
+                self.open().branches.delete(name)
         table_folders.move(str(self.path), str(self.folder / "renamed.lance"))
 
     def after_rename(self) -> None:
@@ -153,29 +153,29 @@ class Round:
         assert not self.path.exists()
 
     def do_delete_branch(self) -> None:
-        self.open().delete_branch("load")
+        self.open().branches.delete("load")
 
     def after_delete_branch(self) -> None:
         self.check(MAIN, load=None)
         with suppress(VersionNotFound):
             self.do_delete_branch()
         self.check(MAIN, load=False)
-        assert ids(self.open().create_branch("load")) == MAIN
+        assert ids(self.open().branches.create("load")) == MAIN
 
     def do_create_branch(self) -> None:
-        self.open().create_branch("new")
+        self.open().branches.create("new")
 
     def after_create_branch(self) -> None:
         table = self.open()
-        if "new" in table.branches():
+        if "new" in table.branches.list():
             assert ids(self.open("new")) == MAIN
         try:
             self.do_create_branch()
         except InvalidArgument:
-            table.delete_branch("new")
+            table.branches.delete("new")
             self.do_create_branch()
         assert ids(self.open("new")) == MAIN
-        table.delete_branch("new")
+        table.branches.delete("new")
         self.check(MAIN)
 
     def do_numbered(self) -> None:
@@ -192,7 +192,7 @@ class Round:
         """Moves the cursor, after changes were applied to a copy."""
         copy = self.folder / "copy.lance"
         while True:
-            with self.open().cursor("copy").read(target=copy) as changes:
+            with self.open().cursors.open("copy").read(target=copy) as changes:
                 if changes.end < changes.start:
                     return
                 lance_sql.apply_changes(copy, changes, "id")
@@ -201,7 +201,7 @@ class Round:
         self.check(MAIN)
         self.do_copy()
         assert ids(lance_sql.open(self.folder / "copy.lance")) == MAIN
-        assert self.open().cursor("copy").lag().versions == 0
+        assert self.open().cursors.open("copy").lag().versions == 0
 
     def database(self, kind: str) -> Database:
         if kind == "sqlite":
@@ -217,7 +217,7 @@ class Round:
         deliver(str(self.path), database)
         changes = self.open().changes().scan(COLUMNS).to_table().to_pylist()
         assert database.rows() == sorted(tuple(row.values()) for row in changes)
-        assert self.open().cursor("copy").lag().versions == 0
+        assert self.open().cursors.open("copy").lag().versions == 0
 
     def do_sqlite(self) -> None:
         deliver(str(self.path), self.database("sqlite"))

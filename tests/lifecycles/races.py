@@ -32,18 +32,18 @@ VERBS: Final[dict[str, Callable[[Dataset], object]]] = {
     "update row 2": lambda table: table.update({"v": "v + 1"}, "id = 2"),
     "delete row 1": lambda table: table.delete("id = 1"),
     "merge new key": lambda table: table.merge({"id": [300], "v": [0]}, on="id"),
-    "compact": lambda table: table.compact(),
-    "maintain": lambda table: table.maintain(retain_versions=1),
-    "create index": lambda table: table.create_index("v", "btree", replace=True),
+    "compact": lambda table: table.maintenance.compact(),
+    "maintain": lambda table: table.maintenance.maintain(retain_versions=1),
+    "create index": lambda table: table.indices.create("v", "btree", replace=True),
     "add column": lambda table: table.add_columns({"w": "v * 2"}),
     "restore": lambda table: table.restore(1),
-    "publish": lambda table: table.publish("load"),
+    "publish": lambda table: table.branches.publish("load"),
     "commit to branch": lambda table: lance_sql.write({"id": [400], "v": [0]}, table.uri, mode="append", branch="load"),
-    "delete branch": lambda table: table.delete_branch("load"),
-    "create branch": lambda table: table.create_branch("new"),
-    "create tag": lambda table: lance_sql.open(table.uri, version=2).create_tag("kept"),
-    "move cursor": lambda table: table.cursor("job", start=2).seek("latest"),
-    "cleanup": lambda table: table.cleanup(retain_versions=1),
+    "delete branch": lambda table: table.branches.delete("load"),
+    "create branch": lambda table: table.branches.create("new"),
+    "create tag": lambda table: lance_sql.open(table.uri, version=2).tags.create("kept"),
+    "move cursor": lambda table: table.cursors.open("job", start=2).seek("latest"),
+    "cleanup": lambda table: table.maintenance.cleanup(retain_versions=1),
     "drop": lambda table: table_folders.drop(table.uri),
 }
 
@@ -51,7 +51,7 @@ VERBS: Final[dict[str, Callable[[Dataset], object]]] = {
 def _table(path: Path) -> None:
     lance_sql.write({"id": [0, 1, 2], "v": [0, 0, 0]}, path)
     table = lance_sql.write({"id": [3, 4], "v": [0, 0]}, path, mode="append").delete("id = 0")
-    table.create_branch("load")
+    table.branches.create("load")
     lance_sql.write({"id": [5], "v": [0]}, path, mode="append", branch="load")
 
 
@@ -89,7 +89,7 @@ def race(first: str, second: str, rounds: int) -> tuple[set[str], list[str]]:
             report = lance_sql.verify(path, deep=True)
             if not report.is_healthy:
                 wrong.append(f"{first} / {second}: {report}")
-            for branch in lance_sql.open(path).branches():
+            for branch in lance_sql.open(path).branches.list():
                 lance_sql.open(path, branch=branch).to_table()
             wrong += _lost(path, first, second, dict(answers))
         elif path.exists() and not ("overwrite" in dict(answers) and lance_sql.verify(path, deep=True).is_healthy):

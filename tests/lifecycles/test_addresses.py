@@ -59,7 +59,7 @@ def root(tmp_path: Path, name: str) -> Path:
     made = lance.write_dataset(pa.table({"id": [0]}), root, enable_stable_row_ids=True).create_branch(name)
     lance.write_dataset(pa.table({"id": [1]}), made.uri, mode="append")
     made.tags.create("one", (name, 2))
-    lance_sql.open(root, tag="one").create_branch("child")
+    lance_sql.open(root, tag="one").branches.create("child")
     lance_sql.write({"id": [2]}, root, mode="append", branch=name)
     return root
 
@@ -69,20 +69,20 @@ def test_the_folder_of_a_branch_is_the_branch(root: Path, name: str, way: str) -
     place = WAYS[way](root / "tree" / name)
     branch = lance_sql.open(place)
     assert branch.branch == name
-    assert branch.tags().keys() == {"one"}
-    assert branch.branches().keys() == {name, "child"}
+    assert branch.tags.list().keys() == {"one"}
+    assert branch.branches.list().keys() == {name, "child"}
     assert ids(branch) == [0, 1, 2]
     assert ids(lance_sql.open(place, tag="one")) == [0, 1]
     assert ids(lance_sql.open(place, branch="main")) == [0]
     assert ids(lance_sql.open(place, branch="child")) == [0, 1]
-    branch.create_tag("two")
-    cursor = branch.cursor("job", start="latest")
+    branch.tags.create("two")
+    cursor = branch.cursors.open("job", start="latest")
     with pytest.raises(InvalidArgument, match="Tag 'two' exists already"):
-        lance_sql.open(root).create_tag("two")
+        lance_sql.open(root).tags.create("two")
     assert lance.dataset(root).tags.list()["two"]["version"] == branch.version
     lance_sql.write({"id": [9]}, place, mode="overwrite")
-    assert lance_sql.open(root, branch=name).cursor("job").position == cursor.position
-    lance_sql.open(place).cleanup(older_than=timedelta(0), retain_versions=1, max_lag=timedelta(0))
+    assert lance_sql.open(root, branch=name).cursors.open("job").position == cursor.position
+    lance_sql.open(place).maintenance.cleanup(older_than=timedelta(0), retain_versions=1, max_lag=timedelta(0))
     assert ids(lance_sql.open(root, tag="one")) == [0, 1]
     assert ids(lance_sql.open(root, branch="child")) == [0, 1]
     assert ids(lance_sql.open(root, tag="two")) == [0, 1, 2]
@@ -97,11 +97,11 @@ def test_all_ways_to_a_table_are_one_value(root: Path, way: str) -> None:
     assert table.branch is None
     assert os.path.samefile(table.uri, root)
     assert os.path.isabs(table.uri)
-    table.create_branch("by-" + way.replace(" ", "-"))
+    table.branches.create("by-" + way.replace(" ", "-"))
     lance_sql.write({"id": [9]}, WAYS[way](root), mode="append")
     lance_sql.write({"id": [5]}, root, mode="overwrite")
-    lance_sql.open(root).cleanup(retain_versions=1, max_lag=timedelta(0))
-    for branch in lance_sql.open(root).branches():
+    lance_sql.open(root).maintenance.cleanup(retain_versions=1, max_lag=timedelta(0))
+    for branch in lance_sql.open(root).branches.list():
         lance_sql.open(root, branch=branch).to_table()
 
 
@@ -121,20 +121,20 @@ ACTIONS: dict[str, Callable[[Dataset], object]] = {
     "write": lambda table: lance_sql.write({"id": [9]}, table, mode="append"),
     "overwrite": lambda table: lance_sql.write({"id": [9]}, table, mode="overwrite"),
     "begin_write": lambda table: _two_steps(table),
-    "create_branch": lambda table: table.create_branch("new"),
-    "delete_branch": lambda table: table.delete_branch("dev"),
-    "publish": lambda table: table.publish("dev"),
-    "cleanup": lambda table: table.cleanup(retain_versions=1),
-    "set_rule": lambda table: table.set_rule("ids", "unique(id)"),
-    "cursor": lambda table: table.cursor("job").read().__enter__(),
+    "create_branch": lambda table: table.branches.create("new"),
+    "delete_branch": lambda table: table.branches.delete("dev"),
+    "publish": lambda table: table.branches.publish("dev"),
+    "cleanup": lambda table: table.maintenance.cleanup(retain_versions=1),
+    "set_rule": lambda table: table.rules.set("ids", "unique(id)"),
+    "cursor": lambda table: table.cursors.open("job").read().__enter__(),
     "changes": lambda table: table.changes().count_rows(),
-    "clone": lambda table: ids(table.shallow_clone("clone.lance")),
+    "clone": lambda table: ids(table.branches.shallow_clone("clone.lance")),
     "view": lambda table: lance_sql.materialize(f"SELECT id FROM '{table.uri}'", table.uri + ".view").refresh(),
 }
 
 
 def _two_steps(table: Dataset) -> object:
-    job = lance_sql.begin_write(table, table.schema, mode="append")
+    job = lance_sql.begin_write(table.schema, table, mode="append")
     fragments = job.write_fragments({"id": [9]})
     return job.commit(fragments)
 
@@ -147,7 +147,7 @@ def test_a_handle_of_a_relative_path_stays_with_its_table(
     for folder, number in (("a", 1), ("b", 2)):
         (tmp_path / folder).mkdir()
         table = lance_sql.write({"id": [number]}, tmp_path / folder / "t.lance")
-        table.create_branch("dev")
+        table.branches.create("dev")
         lance_sql.write({"id": [10 * number]}, table, mode="append", branch=None)
         lance_sql.write({"id": [100 * number]}, tmp_path / folder / "t.lance", mode="append", branch="dev")
     monkeypatch.chdir(tmp_path / "a")
@@ -158,7 +158,7 @@ def test_a_handle_of_a_relative_path_stays_with_its_table(
     ACTIONS[action](pickle.loads(text) if pickled else handle)
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "b" / "t.lance").rglob("*")} == other
     assert lance_sql.verify(tmp_path / "a" / "t.lance", deep=True).is_healthy
-    for branch in lance_sql.open(tmp_path / "a" / "t.lance").branches():
+    for branch in lance_sql.open(tmp_path / "a" / "t.lance").branches.list():
         lance_sql.open(tmp_path / "a" / "t.lance", branch=branch).to_table()
 
 
@@ -169,7 +169,7 @@ def test_a_job_and_a_catalog_of_a_relative_path_stay_with_their_folder(
         (tmp_path / folder / "lake").mkdir(parents=True)
         lance_sql.write({"id": [0 if folder == "a" else 7]}, tmp_path / folder / "lake" / "t.lance")
     monkeypatch.chdir(tmp_path / "a")
-    job = lance_sql.begin_write("new.lance", pa.schema([("id", pa.int64())]))
+    job = lance_sql.begin_write(pa.schema([("id", pa.int64())]), "new.lance")
     connection = lance_sql.connect(catalog="lake")
     catalog = lance_sql.catalog("lake")
     monkeypatch.chdir(tmp_path / "b")
@@ -186,17 +186,17 @@ def test_changes_of_a_version_by_its_address_are_refused(tmp_path: Path, name: s
     """Each function takes a path; none changes main in place of the version that the path names."""
     table = lance_sql.write({"id": [0]}, tmp_path / "t.lance")
     for each in ("kept", "both"):
-        table.create_tag(each)
-    table.create_branch("both")
+        table.tags.create(each)
+    table.branches.create("both")
     lance_sql.write({"id": [1]}, table.uri, mode="append")
     path = f"{table.uri}@{name}"
     changes: tuple[Callable[[], object], ...] = (
         lambda: lance_sql.write({"id": [7]}, path, mode="append"),
         lambda: lance_sql.write({"id": [7]}, path, mode="overwrite"),
-        lambda: lance_sql.begin_write(path, table.schema, mode="append"),
+        lambda: lance_sql.begin_write(table.schema, path, mode="append"),
         lambda: lance_sql.apply_changes(path, {"id": [7]}, "id"),
         lambda: lance_sql.materialize("SELECT 7 AS id", path),
-        lambda: table.cursor("job").read(target=path).__enter__(),
+        lambda: table.cursors.open("job").read(target=path).__enter__(),
     )
     for change in changes:
         with pytest.raises(InvalidArgument, match=r"newest version: |is the name of a version|exists already"):
@@ -208,9 +208,9 @@ def test_changes_of_a_version_by_its_address_are_refused(tmp_path: Path, name: s
 def test_changes_are_delivered_to_a_branch_by_its_address(tmp_path: Path) -> None:
     table = lance_sql.write({"id": [0]}, tmp_path / "t.lance")
     target = lance_sql.write({"id": [0]}, tmp_path / "target.lance")
-    target.create_branch("load/1")
+    target.branches.create("load/1")
     for number in (1, 2):
-        with suppress(KeyError), table.cursor("job").read(mode="net", target=f"{target.uri}@load/1") as changes:
+        with suppress(KeyError), table.cursors.open("job").read(mode="net", target=f"{target.uri}@load/1") as changes:
             lance_sql.apply_changes(f"{target.uri}@load/1", changes, "id")
             raise KeyError("the run dies")
         table = lance_sql.write({"id": [number]}, table, mode="append")

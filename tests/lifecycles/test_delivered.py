@@ -44,7 +44,7 @@ class Holder(ABC):
         """Returns the ids of the rows delivered."""
 
     def cursor(self) -> Any:
-        return lance_sql.open(self.source).cursor("copy", start="earliest")
+        return lance_sql.open(self.source).cursors.open("copy", start="earliest")
 
     def add(self, *ids: int) -> None:
         rows = {"id": list(ids), "v": [str(each) for each in ids]}
@@ -149,7 +149,7 @@ def test_a_source_from_before_the_cursor_goes_on(holder: Holder, is_cleaned: boo
     holder.add(2)
     holder.back_up()
     if is_cleaned:
-        lance_sql.open(holder.source).cleanup(retain_versions=1)
+        lance_sql.open(holder.source).maintenance.cleanup(retain_versions=1)
     holder.run()
     holder.cursor().seek("latest")
     holder.put_back(holder.source)
@@ -304,7 +304,7 @@ def test_a_target_has_one_position_of_a_cursor(tmp_path: Path) -> None:
     cursor = holder.cursor()
     cursor.drop()
     holder.add(4)
-    lance_sql.open(holder.source).cursor("copy", start=4)
+    lance_sql.open(holder.source).cursors.open("copy", start=4)
     holder.run()
     assert holder.ids() == [1, 2, 3, 4]
     config = lance_sql.open(holder.place).snapshot.manifest.config
@@ -316,13 +316,13 @@ def test_a_position_after_a_seek_is_published(tmp_path: Path) -> None:
     holder.add(1)
     holder.run()
     target = lance_sql.open(holder.place)
-    target.create_branch("load")
+    target.branches.create("load")
     holder.add(2)
     holder.cursor().seek(2)
     with holder.cursor().read(target=target) as changes:
         rows = changes.scan(["id"])
         lance_sql.write(rows, holder.place, mode="append", branch="load", properties=changes.properties)
-        target.publish("load")
+        target.branches.publish("load")
     holder.run()
     assert holder.ids() == [1, 2]
     config = lance_sql.open(holder.place).snapshot.manifest.config
@@ -338,7 +338,7 @@ def test_tables_and_names_have_cursors_of_their_own(tmp_path: Path) -> None:
             # a copy of the other source
             shutil.copytree(tmp_path / "a.lance", source, ignore=shutil.ignore_patterns("_cursors"))
         lance_sql.write({"id": [number]}, source, mode=mode_of(source))
-        handle, target = lance_sql.open(source).cursor(cursor, start="earliest"), tmp_path / "target.lance"
+        handle, target = lance_sql.open(source).cursors.open(cursor, start="earliest"), tmp_path / "target.lance"
         with handle.read(target=target) as changes:
             expected += changes.scan(["id"]).to_table()["id"].to_pylist()
             lance_sql.write(changes.scan(["id"]), target, mode=mode_of(target), properties=changes.properties)

@@ -95,7 +95,7 @@ def test_a_first_delivery_killed_at_every_statement(tmp_path: Path, database: Da
     """It creates the table of positions."""
     for step in range(1, 20, 3):
         path = str(tmp_path / f"{step}.lance")
-        lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, path).cursor("copy", start="earliest")
+        lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, path).cursors.open("copy", start="earliest")
         database.clear()
         kill(path, database, step)
         deliver(path, database)
@@ -156,7 +156,7 @@ def _loops(table: str, database: Database, commits: int) -> int:
     assert not failed, failed
     deliver(table, database)
     check(table, database)
-    assert lance_sql.open(table).cursor("copy").lag().versions == 0
+    assert lance_sql.open(table).cursors.open("copy").lag().versions == 0
     return lost[0]
 
 
@@ -202,7 +202,7 @@ def test_rows_that_the_database_refuses(table: str, database: Database) -> None:
 
 
 def _refused(table: str, database: Database, connection: Any) -> None:
-    with lance_sql.open(table).cursor("copy").deliver(connection):
+    with lance_sql.open(table).cursors.open("copy").deliver(connection):
         database.run(connection, "INSERT INTO delivered VALUES (0, 'half', 0, 'half')")
         database.run(connection, "CREATE TEMPORARY TABLE strict (id BIGINT NOT NULL)")
         database.run(connection, "INSERT INTO strict VALUES (NULL)")
@@ -214,7 +214,7 @@ def test_a_commit_that_a_deferred_key_refuses(table: str, tmp_path: Path) -> Non
     connection.execute("PRAGMA foreign_keys = ON")
     connection.execute("CREATE TABLE child (id REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED)")
     connection.execute("CREATE TABLE parent (id INTEGER PRIMARY KEY)")
-    with pytest.raises(Exception, match="FOREIGN KEY"), lance_sql.open(table).cursor("copy").deliver(connection):
+    with pytest.raises(Exception, match="FOREIGN KEY"), lance_sql.open(table).cursors.open("copy").deliver(connection):
         connection.execute("INSERT INTO child VALUES (7)")
     assert not connection.in_transaction
     deliver(table, database, connection=connection)

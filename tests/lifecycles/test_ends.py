@@ -86,7 +86,7 @@ def folder(tmp_path: Path) -> Path:
     path = tmp_path / "t.lance"
     lance_sql.write({"id": list(range(3000)), "s": [f"ä{n} \U0001f600" for n in range(3000)]}, path)
     table = lance_sql.open(path).delete("id = 0")
-    table.cursor("c", start="earliest")
+    table.cursors.open("c", start="earliest")
     return tmp_path
 
 
@@ -106,7 +106,7 @@ def run(folder: Path, script: str, **environment: str) -> tuple[int, str]:
 
 
 def check(folder: Path, command: str, way: str, **environment: str) -> None:
-    before = lance_sql.open(folder / "t.lance").cursor("c").position
+    before = lance_sql.open(folder / "t.lance").cursors.open("c").position
     expected, _ = run(folder, f"{COMMAND} {COMMANDS[command]} > /dev/null") if command != "cursor" else (0, "")
     code, errors = run(folder, f"{COMMAND} {COMMANDS[command]} {way}", **environment)
     assert "Traceback" not in errors, errors
@@ -119,7 +119,7 @@ def check(folder: Path, command: str, way: str, **environment: str) -> None:
     else:
         assert code == 3 if lost else code == 0, (code, errors)
     if command == "cursor":
-        moved = lance_sql.open(folder / "t.lance").cursor("c").position != before
+        moved = lance_sql.open(folder / "t.lance").cursors.open("c").position != before
         assert not (lost and moved), "the cursor moved past changes that were not written"
 
 
@@ -164,7 +164,7 @@ EXECS = {
 def test_a_command_decides_whether_the_cursor_moves(tmp_path: Path, command: str, rows: str, follow: bool) -> None:
     table = lance_sql.write({"id": list(range(20_000 if rows == "many" else 3))}, tmp_path / "t.lance")
     table = lance_sql.write({"id": [-1]}, table, mode="append")
-    cursor = table.cursor("c", start="earliest")
+    cursor = table.cursors.open("c", start="earliest")
     how = "--follow --timeout 0" if follow else ""
     code, errors = run(tmp_path, f"{COMMAND} changes t.lance --cursor c {how} --exec {shlex.quote(command)}")
     expected, message = EXECS[command]
@@ -188,7 +188,7 @@ def test_a_signal_while_a_command_runs(tmp_path: Path, sent: signal.Signals, com
     if signal.getsignal(sent) is signal.SIG_IGN:
         pytest.skip("these tests were started with nohup, which commands respect")
     table = lance_sql.write({"id": list(range(20_000))}, tmp_path / "t.lance")
-    cursor = table.cursor("c", start="earliest")
+    cursor = table.cursors.open("c", start="earliest")
     arguments = ["changes", "t.lance", "--cursor", "c", "--exec", command, *(["--follow"] if follow else [])]
     process = subprocess.Popen(
         [sys.executable, "-m", "lance_sql.cli", *arguments], cwd=tmp_path, stderr=subprocess.PIPE, text=True
@@ -206,6 +206,6 @@ def test_a_signal_while_a_command_runs(tmp_path: Path, sent: signal.Signals, com
 
 def test_a_process_that_ignores_hangups_goes_on(tmp_path: Path) -> None:
     table = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
-    cursor = table.cursor("c", start="earliest")
+    cursor = table.cursors.open("c", start="earliest")
     code, errors = run(tmp_path, f"trap '' HUP; {COMMAND} changes t.lance --cursor c --exec 'kill -HUP $PPID; cat > f'")
     assert (code, cursor.position) == (0, 1), errors

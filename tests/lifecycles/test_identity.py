@@ -30,7 +30,7 @@ class Place:
         self.branch = "load" if kind == "branch" else None
         if kind == "branch":
             lance_sql.write({"id": [-1]}, path)
-            lance_sql.open(path).create_branch("load")
+            lance_sql.open(path).branches.create("load")
         self.fill(0, 3)
 
     def fill(self, *ids: int) -> None:
@@ -48,8 +48,8 @@ class Place:
         """Other commits by the same numbers; cursors stay."""
         if self.kind == "branch":
             main = lance_sql.open(self.path)
-            main.delete_branch("load")
-            main.create_branch("load")
+            main.branches.delete("load")
+            main.branches.create("load")
         elif self.kind == "backup":
             shutil.copytree(self.path / "_cursors", self.path.parent / "cursors", dirs_exist_ok=True)
             shutil.rmtree(self.path)
@@ -76,7 +76,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
 @pytest.mark.parametrize("added", [1, 2, 3, 4])
 def test_a_cursor_of_another_history_is_an_error(place: Place, added: int) -> None:
     place.back_up()
-    cursor = place.open().cursor("job")
+    cursor = place.open().cursors.open("job")
     place.fill(4, 5)
     with cursor.read() as changes:
         assert changes.count_rows() >= 3
@@ -84,36 +84,36 @@ def test_a_cursor_of_another_history_is_an_error(place: Place, added: int) -> No
     for mode in ("all", "net"):
         with (
             pytest.raises(VersionNotFound, match="is another commit now"),
-            place.open().cursor("job").read(mode=mode),
+            place.open().cursors.open("job").read(mode=mode),
         ):
             pass
     with pytest.raises(VersionNotFound, match="seek"):
-        place.open().cursor("job").lag()
-    place.open().cursor("job").seek("snapshot")
-    with place.open().cursor("job").read() as changes:
+        place.open().cursors.open("job").lag()
+    place.open().cursors.open("job").seek("snapshot")
+    with place.open().cursors.open("job").read() as changes:
         assert changes.count_rows() == place.open().count_rows()
 
 
 def test_a_target_that_has_changes_of_another_history_is_an_error(place: Place, tmp_path: Path) -> None:
     copy = tmp_path / "copy.lance"
-    place.open().cursor("job", start="latest")
+    place.open().cursors.open("job", start="latest")
     place.back_up()
     place.fill(4, 5)
     lance_sql.write({"id": [0]}, copy)
     # the cursor does not move
-    changes = place.open().cursor("job").peek()
+    changes = place.open().cursors.open("job").peek()
     lance_sql.write(changes.scan(["id"]), copy, mode="append", properties=changes.properties)
     place.replace(12, 13, 14, 15, 16)
     with (
         pytest.raises(VersionNotFound, match="is another commit now"),
-        place.open().cursor("job").read(target=copy),
+        place.open().cursors.open("job").read(target=copy),
     ):
         pass
 
 
 @pytest.mark.parametrize("added", [1, 3, 5])
 def test_a_follower_of_another_history_ends_with_an_error(place: Place, added: int) -> None:
-    place.open().cursor("job")
+    place.open().cursors.open("job")
     place.back_up()
     place.fill(4, 5)
     followed = place.open().changes().follow(timeout=0, poll=0.01)
@@ -124,29 +124,29 @@ def test_a_follower_of_another_history_ends_with_an_error(place: Place, added: i
 
 
 ACTIONS: dict[str, Callable[[Dataset, Path], object]] = {
-    "create_tag": lambda old, _: old.create_tag("mine"),
-    "move_tag": lambda old, _: old.move_tag("moving"),
+    "create_tag": lambda old, _: old.tags.create("mine"),
+    "move_tag": lambda old, _: old.tags.move("moving"),
     "restore": lambda old, _: old.restore(),
-    "create_branch": lambda old, _: old.create_branch("child"),
-    "shallow_clone": lambda old, path: old.shallow_clone(path.parent / "clone.lance"),
+    "create_branch": lambda old, _: old.branches.create("child"),
+    "shallow_clone": lambda old, path: old.branches.shallow_clone(path.parent / "clone.lance"),
 }
 
 
 @pytest.mark.parametrize("pickled", [False, True])
 @pytest.mark.parametrize("action", ACTIONS)
 def test_a_handle_on_another_history_acts_on_nothing(place: Place, action: str, pickled: bool) -> None:
-    place.open().cursor("job")
-    place.open().create_tag("moving")
+    place.open().cursors.open("job")
+    place.open().tags.create("moving")
     place.back_up()
     place.fill(4)
     old = place.open()
     if pickled:
         old = pickle.loads(pickle.dumps(old))
     if place.kind == "branch":
-        old.delete_tag("moving")
+        old.tags.delete("moving")
     place.replace(12, 13, 14, 15)
     if action == "move_tag":
-        place.open().create_tag("moving" if place.kind != "backup" else "other")
+        place.open().tags.create("moving" if place.kind != "backup" else "other")
     before = sorted(str(each) for each in place.path.rglob("*"))
     with pytest.raises(VersionNotFound, match="is another commit than"):
         ACTIONS[action](old, place.path)
@@ -155,7 +155,7 @@ def test_a_handle_on_another_history_acts_on_nothing(place: Place, action: str, 
 
 @pytest.mark.parametrize("what", ["rows", "count", "transaction", "changes"])
 def test_a_handle_on_another_history_reads_its_rows_or_raises(place: Place, what: str) -> None:
-    place.open().cursor("job")
+    place.open().cursors.open("job")
     place.fill(4)
     place.open().delete("id = 3")
     place.back_up()
@@ -181,9 +181,9 @@ def test_a_handle_on_another_history_reads_its_rows_or_raises(place: Place, what
 @pytest.mark.parametrize("action", ACTIONS)
 def test_handles_on_cleaned_up_versions_raise(tmp_path: Path, action: str) -> None:
     old = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
-    old.create_tag("moving")
-    lance_sql.write({"id": [2]}, old, mode="overwrite").move_tag("moving")
-    lance_sql.open(old.uri).cleanup(retain_versions=1)
+    old.tags.create("moving")
+    lance_sql.write({"id": [2]}, old, mode="overwrite").tags.move("moving")
+    lance_sql.open(old.uri).maintenance.cleanup(retain_versions=1)
     with pytest.raises(VersionNotFound, match=r"was cleaned up|does not exist"):
         ACTIONS[action](old, tmp_path / "t.lance")
     with pytest.raises(VersionNotFound, match="was cleaned up"):
@@ -193,15 +193,15 @@ def test_handles_on_cleaned_up_versions_raise(tmp_path: Path, action: str) -> No
 @pytest.mark.parametrize("action", ["changes", "row_history", "create_branch", "create_tag", "to_table"])
 def test_handles_on_deleted_branches_raise(tmp_path: Path, action: str) -> None:
     table = lance_sql.write({"id": [1]}, tmp_path / "t.lance")
-    table.create_branch("load")
+    table.branches.create("load")
     append(tmp_path / "t.lance", 2, branch="load")
     old = lance_sql.open(table.uri, branch="load")
-    table.delete_branch("load")
+    table.branches.delete("load")
     actions: dict[str, Callable[[], object]] = {
         "changes": lambda: old.changes(),
         "row_history": lambda: old.row_history(),
-        "create_branch": lambda: old.create_branch("child"),
-        "create_tag": lambda: old.create_tag("t"),
+        "create_branch": lambda: old.branches.create("child"),
+        "create_tag": lambda: old.tags.create("t"),
         "to_table": lambda: old.to_table(),
     }
     with pytest.raises(LanceError, match=r"was deleted|was cleaned up|is missing"):
@@ -213,7 +213,7 @@ def test_handles_on_deleted_branches_raise(tmp_path: Path, action: str) -> None:
 def test_a_handle_does_not_use_the_index_of_a_table_in_its_place(tmp_path: Path, kind: str, how: str) -> None:
     def make(name: str, generation: int) -> Dataset:
         rows = {"id": range(4000), "k": [(i * 7 + generation * 1000) % 5000 for i in range(4000)]}
-        return lance_sql.write(rows, tmp_path / name).create_index("k", kind)
+        return lance_sql.write(rows, tmp_path / name).indices.create("k", kind)
 
     table = make("t.lance", 1)
     old = lance_sql.open(table.uri)

@@ -47,7 +47,7 @@ def test_a_write_is_known_after_a_cleanup(tmp_path: Path, by: str) -> None:
     write(path, 1, 1)
     lance_sql.open(path).delete("id = 0")
     if by == "ours":
-        lance_sql.open(path).compact().cleanup(retain_versions=1)
+        lance_sql.open(path).maintenance.compact().maintenance.cleanup(retain_versions=1)
     else:
         lance.dataset(path).optimize.compact_files()
         lance.write_dataset(lance_sql.open(path).scan(limit=0).to_table(), path, mode="append")
@@ -83,7 +83,7 @@ def test_batches_of_another_query_are_not_dropped(tmp_path: Path) -> None:
     lance_sql.write({"id": [0]}, path)
 
     def batch(number: int, query: str, *new: int) -> None:
-        job = lance_sql.begin_write(path, lance_sql.open(path).schema, mode="append")
+        job = lance_sql.begin_write(lance_sql.open(path).schema, path, mode="append")
         job = type(job)(job.target, job.limits, job.properties, turn=Turn("copy", number, query))
         job.write({"id": list(new)})
 

@@ -31,17 +31,17 @@ def test_branches_inside_of_the_folder_of_a_branch_stay(tmp_path: Path, inside: 
     path = tmp_path / "t.lance"
     table = lance_sql.write({"id": [0]}, path)
     for branch in ("etl", inside):
-        table.create_branch(branch)
+        table.branches.create(branch)
         lance_sql.write({"id": [1, 2]}, path, mode="append", branch=branch)
-        lance_sql.open(path, branch=branch).delete("id = 2").create_index("id", "btree")
+        lance_sql.open(path, branch=branch).delete("id = 2").indices.create("id", "btree")
     if how == "cleanup":
         made = lance_sql.open(path, branch="etl")
         late = cleanup.plan(made.snapshot, now=made.snapshot.manifest.timestamp + timedelta(days=60))
         cleanup.execute(late)
     elif how == "publish":
-        lance_sql.open(path).publish("etl")
+        lance_sql.open(path).branches.publish("etl")
     else:
-        table.delete_branch("etl")
+        table.branches.delete("etl")
         assert not list((path / "tree" / "etl" / "_versions").glob("*.manifest"))
     kept = lance_sql.open(path, branch=inside)
     assert ids(kept) == [0, 1]
@@ -51,18 +51,18 @@ def test_branches_inside_of_the_folder_of_a_branch_stay(tmp_path: Path, inside: 
 
 
 MAKERS: dict[str, Callable[[Dataset], object]] = {
-    "create_tag": lambda old: old.create_tag("kept"),
-    "move_tag": lambda old: old.move_tag("moving"),
-    "create_branch": lambda old: old.create_branch("kept"),
-    "cursor": lambda old: old.cursor("kept", start=old.version + 1),
-    "seek": lambda old: old.cursor("moving").seek(old.version + 1),
+    "create_tag": lambda old: old.tags.create("kept"),
+    "move_tag": lambda old: old.tags.move("moving"),
+    "create_branch": lambda old: old.branches.create("kept"),
+    "cursor": lambda old: old.cursors.open("kept", start=old.version + 1),
+    "seek": lambda old: old.cursors.open("moving").seek(old.version + 1),
 }
 
 
 def _check(path: Path, maker: str, said: list[str]) -> None:
     """Either the reference was refused, and is not there, or what it names can be read."""
     table = lance_sql.open(path)
-    names = {**table.tags(), **table.branches(), **table.cursors()}
+    names = {**table.tags.list(), **table.branches.list(), **table.cursors.list()}
     if not said:
         assert "kept" in names or maker in ("move_tag", "seek")
         if maker in ("create_tag", "move_tag"):
@@ -70,7 +70,7 @@ def _check(path: Path, maker: str, said: list[str]) -> None:
         elif maker == "create_branch":
             assert ids(lance_sql.open(path, branch="kept")) == [0, 1]
         else:
-            with table.cursor("kept" if maker == "cursor" else "moving").read() as changes:
+            with table.cursors.open("kept" if maker == "cursor" else "moving").read() as changes:
                 assert changes.count_rows() > 0
     else:
         assert "kept" not in names
@@ -80,8 +80,8 @@ def _check(path: Path, maker: str, said: list[str]) -> None:
 def _table(path: Path) -> Dataset:
     lance_sql.write({"id": [0]}, path)
     old = lance_sql.write({"id": [1]}, path, mode="append")
-    lance_sql.write({"id": [2]}, path, mode="overwrite").create_tag("moving")
-    lance_sql.open(path).cursor("moving", start="latest")
+    lance_sql.write({"id": [2]}, path, mode="overwrite").tags.create("moving")
+    lance_sql.open(path).cursors.open("moving", start="latest")
     return lance_sql.open(path, version=old.version)
 
 
@@ -120,7 +120,7 @@ def test_a_reference_and_a_cleanup(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             return kept
 
         monkeypatch.setattr(cleanup, "_remove_versions", then)
-    lance_sql.open(path).cleanup(retain_versions=1)
+    lance_sql.open(path).maintenance.cleanup(retain_versions=1)
     assert bool(said) == (at == "between manifests and files")
     _check(path, maker, said)
 
@@ -142,7 +142,7 @@ def test_a_reference_and_a_cleanup_at_the_same_time(tmp_path: Path, maker: str) 
         other.start()
         began.wait()
         with contextlib.suppress(lance_sql.CommitConflict):
-            lance_sql.open(path).cleanup(retain_versions=1)
+            lance_sql.open(path).maintenance.cleanup(retain_versions=1)
         other.join()
         _check(path, maker, said)
 
@@ -153,24 +153,24 @@ def test_a_reference_to_a_branch_that_is_deleted_meanwhile(
 ) -> None:
     path = tmp_path / "t.lance"
     table = lance_sql.write({"id": [0]}, path)
-    branch = table.create_branch("dev")
+    branch = table.branches.create("dev")
     checked, looks = clones.check_unneeded, []
 
     def look(*arguments: object) -> None:
         checked(*arguments)  # type: ignore[arg-type]  # passed on as given
         looks.append(1)
         if len(looks) == 1:
-            branch.create_tag("kept") if maker == "tag" else branch.create_branch("kept")
+            branch.tags.create("kept") if maker == "tag" else branch.branches.create("kept")
 
     monkeypatch.setattr(clones, "check_unneeded", look)
     with pytest.raises(InvalidArgument, match="'kept' first"):
-        table.delete_branch("dev")
+        table.branches.delete("dev")
     assert ids(lance_sql.open(path, branch="dev")) == [0]
     looks.append(1)
-    table.delete_tag("kept") if maker == "tag" else table.delete_branch("kept")
-    table.delete_branch("dev")
+    table.tags.delete("kept") if maker == "tag" else table.branches.delete("kept")
+    table.branches.delete("dev")
     with pytest.raises(LanceError, match=r"was deleted|is missing"):
-        branch.create_tag("late") if maker == "tag" else branch.create_branch("late")
+        branch.tags.create("late") if maker == "tag" else branch.branches.create("late")
     assert lance_sql.verify(path).is_healthy
 
 
@@ -183,45 +183,45 @@ def test_a_branch_whose_creation_failed_is_not_there(tmp_path: Path, monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr(clones, "put_version", fail)
         with pytest.raises(OSError, match="disk is full"):
-            table.create_branch("dev")
-    assert table.branches() == {}
-    table.create_branch("dev")
+            table.branches.create("dev")
+    assert table.branches.list() == {}
+    table.branches.create("dev")
 
 
 def test_branches_without_their_folder_raise(tmp_path: Path) -> None:
     import shutil
 
     table = lance_sql.write({"id": [0]}, tmp_path / "t.lance")
-    table.create_branch("dev")
+    table.branches.create("dev")
     shutil.rmtree(tmp_path / "t.lance" / "tree")
     with pytest.raises(VersionNotFound, match=r"'dev' of t\.lance has no version: its folder tree/dev was not copied"):
         lance_sql.open(table.uri, branch="dev")
-    lance_sql.open(table.uri).delete_branch("dev")
-    assert lance_sql.open(table.uri).branches() == {}
+    lance_sql.open(table.uri).branches.delete("dev")
+    assert lance_sql.open(table.uri).branches.list() == {}
 
 
 def test_a_branch_that_pylance_writes_to_while_it_is_deleted_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     table = lance_sql.write({"id": [1]}, path)
-    table.create_branch("load")
-    table.create_branch("other")
+    table.branches.create("load")
+    table.branches.create("other")
     writer = lance.dataset(str(path)).checkout_version(("load", None))
     lance.write_dataset(pa.table({"id": [2]}), writer, mode="append")
     writer = lance.dataset(str(path)).checkout_version(("load", None))
-    table.delete_branch("load")
+    table.branches.delete("load")
     lance.write_dataset(pa.table({"id": [3]}), writer, mode="append")
-    assert list(table.branches()) == ["other"]
+    assert list(table.branches.list()) == ["other"]
     uses: tuple[Callable[[], object], ...] = (
         lambda: lance_sql.open(path, branch="load"),
         lambda: lance_sql.write({"id": [4]}, path, mode="append", branch="load"),
-        lambda: table.publish("load"),
+        lambda: table.branches.publish("load"),
     )
     for use in uses:
         with pytest.raises(VersionNotFound, match="No branch 'load'"):
             use()
     with pytest.raises(InvalidArgument, match="delete it first"):
-        table.create_branch("load")
-    table.delete_branch("load")
-    assert table.create_branch("load").to_table()["id"].to_pylist() == [1]
+        table.branches.create("load")
+    table.branches.delete("load")
+    assert table.branches.create("load").to_table()["id"].to_pylist() == [1]
     assert lance_sql.open(path, branch="other").to_table()["id"].to_pylist() == [1]
     assert lance_sql.verify(path, deep=True).is_healthy

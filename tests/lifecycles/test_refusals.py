@@ -30,9 +30,9 @@ def files(path: Path) -> set[Path]:
 def test_a_refused_change_leaves_no_file(tmp_path: Path, change: str, branch: str | None) -> None:
     path = tmp_path / "t.lance"
     table = lance_sql.write({"id": range(10), "v": range(10)}, path)
-    table = table.set_rule("positive", "id >= 0 AND v >= 0", enforce=True)
-    table = table.set_rule("rows", "row_count_change(-0.1, 1)", enforce=True)
-    table.create_branch("load")
+    table = table.rules.set("positive", "id >= 0 AND v >= 0", enforce=True)
+    table = table.rules.set("rows", "row_count_change(-0.1, 1)", enforce=True)
+    table.branches.create("load")
     before = files(path)
     with pytest.raises(ContractBroken):
         CHANGES[change](lance_sql.open(path, branch=branch))
@@ -48,7 +48,7 @@ def test_a_refused_branch_leaves_no_file(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(refs, "add_branch", refuse)
     with pytest.raises(InvalidArgument):
-        table.create_branch("load")
+        table.branches.create("load")
     assert files(tmp_path) == before
 
 
@@ -56,7 +56,7 @@ def test_a_table_that_is_made_while_another_is_dropped_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "t.lance"
-    lance_sql.write({"id": range(10)}, path).delete("id = 3").create_index("id", "btree").create_branch("load")
+    lance_sql.write({"id": range(10)}, path).delete("id = 3").indices.create("id", "btree").branches.create("load")
     below = table_folders._below
 
     def make(store: Store, folder: str) -> list[str]:
@@ -78,19 +78,19 @@ def test_a_cleanup_passes_over_versions_that_another_one_removes(
 ) -> None:
     path = tmp_path / "t.lance"
     table = lance_sql.write({"id": range(10)}, path).update({"id": "id + 1"}, "true")
-    table.create_branch("load")
+    table.branches.create("load")
     table = table.update({"id": "id + 1"}, "true").update({"id": "id + 1"}, "true")
     pinned = cleanup._pinned
 
     def removing(snapshot: object) -> set[int]:
         monkeypatch.setattr(cleanup, "_pinned", pinned)
         if gone == "version":
-            table.cleanup(retain_versions=1)
+            table.maintenance.cleanup(retain_versions=1)
         else:
-            table.delete_branch("load")
+            table.branches.delete("load")
         return pinned(snapshot)  # type: ignore[arg-type]  # passed on as given
 
     monkeypatch.setattr(cleanup, "_pinned", removing)
-    table.cleanup(retain_versions=1)
+    table.maintenance.cleanup(retain_versions=1)
     assert lance_sql.open(path).to_table()["id"].to_pylist() == list(range(3, 13))
     assert lance_sql.verify(path, deep=True).is_healthy

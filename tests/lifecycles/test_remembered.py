@@ -37,7 +37,7 @@ def make(path: Path, first: int) -> None:
     lance_sql.write({"id": [first]}, path)
     for number in range(1, 4):
         append(path, first + number)
-    lance_sql.open(path).create_index("id", "btree")
+    lance_sql.open(path).indices.create("id", "btree")
 
 
 # what happens; the places of tables afterwards, of which one may have none
@@ -165,18 +165,18 @@ def test_a_version(tmp_path: Path, thing: Callable[..., Any], happens: Callable[
 
 
 def cursor(path: Path) -> Callable[[Path], list[int]]:
-    with lance_sql.open(path).cursor("job", start="earliest").read() as changes:
+    with lance_sql.open(path).cursors.open("job", start="earliest").read() as changes:
         before = ids(changes.scan(["id"]))
 
     def use(place: Path) -> list[int]:
-        with lance_sql.open(place).cursor("job", start="earliest").read() as changes:
+        with lance_sql.open(place).cursors.open("job", start="earliest").read() as changes:
             return sorted(before + ids(changes.scan(["id"])))
 
     return use
 
 
 def held_cursor(path: Path) -> Callable[[Path], list[int]]:
-    own = lance_sql.open(path).cursor("job", start="earliest")
+    own = lance_sql.open(path).cursors.open("job", start="earliest")
     with own.read() as changes:
         before = ids(changes.scan(["id"]))
 
@@ -196,23 +196,23 @@ def follower(path: Path) -> Callable[[Path], list[int]]:
 def target(path: Path) -> Callable[[Path], list[int]]:
     """A copy that has changes which the cursor was not moved over."""
     copy = path.parent / "target.lance"
-    lance_sql.open(path).cursor("job", start="earliest")
-    changes = lance_sql.open(path).cursor("job").peek()
+    lance_sql.open(path).cursors.open("job", start="earliest")
+    changes = lance_sql.open(path).cursors.open("job").peek()
     lance_sql.write(changes.scan(["id"]), copy, properties=changes.properties)
 
     def use(place: Path) -> list[int]:
-        with lance_sql.open(place).cursor("job", start="earliest").read(target=copy) as changes:
+        with lance_sql.open(place).cursors.open("job", start="earliest").read(target=copy) as changes:
             return sorted(ids(lance_sql.open(copy)) + ids(changes.scan(["id"])))
 
     return use
 
 
 def position(path: Path) -> Callable[[Path], list[int]]:
-    with lance_sql.open(path).cursor("job", start="earliest").read() as changes:
+    with lance_sql.open(path).cursors.open("job", start="earliest").read() as changes:
         before, at = ids(changes.scan(["id"])), changes.position
 
     def use(place: Path) -> list[int]:
-        with lance_sql.open(place).cursor("job", start="latest").read(after=at) as changes:
+        with lance_sql.open(place).cursors.open("job", start="latest").read(after=at) as changes:
             return sorted(before + ids(changes.scan(["id"])))
 
     return use
@@ -223,7 +223,7 @@ def delivery(path: Path) -> Callable[[Path], list[int]]:
     connection.execute("CREATE TABLE delivered (id INTEGER)")
 
     def use(place: Path, start: str = "latest") -> list[int]:
-        with lance_sql.open(place).cursor("job", start=start).deliver(connection) as changes:
+        with lance_sql.open(place).cursors.open("job", start=start).deliver(connection) as changes:
             connection.executemany("INSERT INTO delivered VALUES (?)", [(each,) for each in ids(changes.scan(["id"]))])
         return sorted(each for (each,) in connection.execute("SELECT id FROM delivered"))
 
@@ -284,7 +284,7 @@ FROM_THE_BEGINNING = {
 def test_a_position(tmp_path: Path, thing: Callable[..., Any], happens: Callable[..., Any]) -> None:
     path = tmp_path / "t.lance"
     make(path, 0)
-    lance_sql.open(path).cursor("job", start="earliest")
+    lance_sql.open(path).cursors.open("job", start="earliest")
     shutil.copytree(path, tmp_path / "backup")
     append(path, 4)
     use = thing(path)
@@ -323,30 +323,30 @@ def numbered(path: Path) -> Callable[[Path], int]:
 
 
 def staged(path: Path) -> Callable[[Path], int]:
-    with lance_sql.open(path).staged("load") as load:
+    with lance_sql.open(path).branches.staged("load") as load:
         append(path, 200, branch=load.branch)
 
     def use(place: Path) -> int:
-        lance_sql.open(place).publish("load")
+        lance_sql.open(place).branches.publish("load")
         return 200
 
     return use
 
 
 def held_stage(path: Path) -> Callable[[Path], int]:
-    with lance_sql.open(path).staged("load") as load:
+    with lance_sql.open(path).branches.staged("load") as load:
         pass
 
     def use(place: Path) -> int:
         lance_sql.write({"id": [200]}, load, mode="append")
-        lance_sql.open(path).publish("load")
+        lance_sql.open(path).branches.publish("load")
         return 200
 
     return use
 
 
 def job(path: Path) -> Callable[[Path], int]:
-    begun = lance_sql.begin_write(path, lance_sql.open(path).schema, mode="append")
+    begun = lance_sql.begin_write(lance_sql.open(path).schema, path, mode="append")
     content = pickle.dumps((begun, begun.write_fragments({"id": [200]})))
 
     def use(place: Path) -> int:

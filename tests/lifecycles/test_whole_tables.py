@@ -36,10 +36,10 @@ def full(path: Path | str) -> Dataset:
         except_columns=["at", "gone"],
         delete_when="gone",
     )
-    table.cursor("job")
-    table = table.delete("id = 1").create_index("id", "btree")
-    table.create_tag("kept")
-    table.create_branch("etl").create_branch("etl/data")
+    table.cursors.open("job")
+    table = table.delete("id = 1").indices.create("id", "btree")
+    table.tags.create("kept")
+    table.branches.create("etl").branches.create("etl/data")
     return table
 
 
@@ -138,7 +138,7 @@ def test_a_table_with_branches_is_not_renamed(tmp_path: Path) -> None:
             rename()
     for branch in ("etl/data", "etl"):
         assert ids(lance_sql.open(table.uri, branch=branch)) == [0]
-        lance_sql.open(table.uri).delete_branch(branch)
+        lance_sql.open(table.uri).branches.delete(branch)
     table_folders.move(table.uri, str(tmp_path / "u.lance"))
     assert ids(lance_sql.open(tmp_path / "u.lance", tag="kept")) == [0]
 
@@ -149,10 +149,10 @@ VERBS: dict[str, Callable[[Dataset], object]] = {
     "update": lambda table: table.update({"id": "5"}, "true"),
     "delete": lambda table: table.delete("id = 0"),
     "merge": lambda table: table.merge({"id": [0, 1]}, on="id"),
-    "compact": lambda table: table.compact(),
+    "compact": lambda table: table.maintenance.compact(),
     "restore": lambda table: table.restore(1),
-    "index": lambda table: table.create_index("id", "btree"),
-    "config": lambda table: table.update_config({"a": "b"}),
+    "index": lambda table: table.indices.create("id", "btree"),
+    "config": lambda table: table.config.update({"a": "b"}),
     "apply": lambda table: lance_sql.apply_changes(table, [{"id": 1}], "id"),
 }
 
@@ -220,8 +220,8 @@ def test_a_writer_and_a_drop_at_the_same_time(tmp_path: Path, how: str) -> None:
 
 def test_a_new_table_is_not_made_under_the_name_of_a_version(tmp_path: Path) -> None:
     table = lance_sql.write({"id": [0]}, tmp_path / "t.lance")
-    table.create_branch("dev")
-    table.create_branch("a/b")
+    table.branches.create("dev")
+    table.branches.create("a/b")
     for name in ("t.lance@dev", "t.lance@a/b", "t.lance@1", "t.lance/tree/dev2"):
         for mode in ("create", "overwrite"):
             with pytest.raises(InvalidArgument, match="is the name of"):
@@ -238,13 +238,13 @@ CHANGES: dict[str, Callable[[Dataset], object]] = {
     "update": lambda table: table.update({"id": "9"}, "id = 0"),
     "delete": lambda table: table.delete("id = 0"),
     "merge": lambda table: table.merge({"id": [7]}, on="id"),
-    "compact": lambda table: table.compact(),
+    "compact": lambda table: table.maintenance.compact(),
     "restore": lambda table: table.restore(1),
-    "index": lambda table: table.create_index("id", "btree"),
+    "index": lambda table: table.indices.create("id", "btree"),
     "columns": lambda table: table.add_columns({"w": "id"}),
-    "config": lambda table: table.update_config({"a": "b"}),
-    "branch": lambda table: table.create_branch("new"),
-    "publish": lambda table: table.publish("load"),
+    "config": lambda table: table.config.update({"a": "b"}),
+    "branch": lambda table: table.branches.create("new"),
+    "publish": lambda table: table.branches.publish("load"),
 }
 
 
@@ -255,7 +255,7 @@ def test_a_change_leaves_nothing_of_a_table_that_is_dropped_meanwhile(
     path = tmp_path / "t.lance"
     lance_sql.write({"id": [0]}, path)
     table = lance_sql.write({"id": [1]}, path, mode="append")
-    table.create_branch("load")
+    table.branches.create("load")
     lance_sql.write({"id": [2]}, path, mode="append", branch="load")
 
     def dropped(*arguments: Any, **options: Any) -> object:
@@ -284,7 +284,7 @@ FIRST: dict[str, Callable[[Path], object]] = {
     "columns": lambda path: lance_sql.write(
         [pa.record_batch({"id": [1]}), pa.record_batch({"x": [1]})], path, schema=pa.schema([("id", pa.int64())])
     ),
-    "two steps": lambda path: lance_sql.begin_write(path, pa.schema([("id", pa.int64())])).write(
+    "two steps": lambda path: lance_sql.begin_write(pa.schema([("id", pa.int64())]), path).write(
         pa.RecordBatchReader.from_batches(pa.schema([("id", pa.int64())]), _failing())
     ),
     "sql": lambda path: lance_sql.sql(f"CREATE TABLE '{path}' AS SELECT error('x') AS id FROM range(5)"),
@@ -301,7 +301,7 @@ def test_a_failed_first_write_leaves_no_folder(tmp_path: Path, write: str) -> No
 
 
 def test_an_abandoned_job_of_a_new_table_leaves_no_folder(tmp_path: Path) -> None:
-    job = lance_sql.begin_write(tmp_path / "t.lance", pa.schema([("id", pa.int64())]))
+    job = lance_sql.begin_write(pa.schema([("id", pa.int64())]), tmp_path / "t.lance")
     job.write_fragments({"id": [1]})
     job.abort()
     assert list(tmp_path.iterdir()) == []
@@ -320,7 +320,7 @@ def test_a_version_that_was_cleaned_up_while_it_is_read_is_not_called_damaged(tm
     ):
         handle = lance_sql.open(path, version=old.version)
         lance_sql.write({"id": [5, 6, 7]}, path, mode="overwrite")
-        lance_sql.open(path).cleanup(retain_versions=1)
+        lance_sql.open(path).maintenance.cleanup(retain_versions=1)
         with pytest.raises(VersionNotFound):
             read(handle)
         old = lance_sql.open(path).delete("id = 6")

@@ -31,7 +31,7 @@ import resource, sys
 resource.setrlimit(resource.RLIMIT_DATA, (MEBIBYTES << 20,) * 2)
 import lance_sql, lance_sql.providers.duckdb
 table = lance_sql.open(sys.argv[1])
-clone = table.shallow_clone(sys.argv[2])
+clone = table.branches.shallow_clone(sys.argv[2])
 n = table.count_rows()
 """
 
@@ -39,13 +39,13 @@ VERBS: Final = {
     "scan": "assert sum(batch.num_rows for batch in table.scan().to_reader()) == n",
     "filter": "assert sum(b.num_rows for b in table.scan(filter='id % 3 = 1').to_reader()) == (n + 1) // 3",
     "append": "assert lance_sql.write(table, clone, mode='append').count_rows() == 2 * n",
-    "compact": "assert clone.compact(target_rows=2**30).count_rows() == n",
+    "compact": "assert clone.maintenance.compact(target_rows=2**30).count_rows() == n",
     "update 1 %": "assert clone.update({'g': '-1'}, 'id % 100 = 0').count_rows('g = -1') == -(-n // 100)",
     "delete 50 %": "assert clone.delete('id % 2 = 0').count_rows() == n // 2",
     "merge": "assert clone.merge({'id': range(n - 500, n + 500), 'g': [1] * 1000}, on='id').count_rows() == n + 500",
     "add a column": "assert clone.add_columns({'h': 'id + 1'}).count_rows('h = 1') == 1",
-    "index": "assert clone.create_index('id', 'btree').scan(['id'], 'id = 777').to_table().num_rows == 1",
-    "index of words": "assert clone.create_index('v', 'btree').count_rows() == n",
+    "index": "assert clone.indices.create('id', 'btree').scan(['id'], 'id = 777').to_table().num_rows == 1",
+    "index of words": "assert clone.indices.create('v', 'btree').count_rows() == n",
     "verify": "assert lance_sql.verify(table.uri, deep=True).is_healthy",
     "changes": "assert sum(batch.num_rows for batch in table.changes().scan().to_reader()) == n",
     "sql update": "lance_sql.sql(f\"UPDATE '{clone.uri}' SET g = -1 WHERE id % 100 = 0\")",

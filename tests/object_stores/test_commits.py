@@ -76,7 +76,7 @@ def test_a_created_table_whose_answer_is_lost_is_there_once(place: Place) -> Non
 
 
 def test_a_version_that_another_has_taken_is_a_conflict_all_the_same(place: Place, uri: str) -> None:
-    begun = lance_sql.begin_write(uri, rows().schema, mode="overwrite", storage_options=place.options)
+    begun = lance_sql.begin_write(rows().schema, uri, mode="overwrite", storage_options=place.options)
     written = begun.write_fragments(rows(7))
     lance_sql.write(rows(8), uri, mode="overwrite", storage_options=place.options)
     with place.proxy.injecting(on_manifest(Fault.LOST)), pytest.raises(CommitConflict):
@@ -96,7 +96,7 @@ def test_files_that_others_add_are_not_missing(place: Place, uri: str) -> None:
 
 
 def test_a_job_in_two_steps(place: Place, uri: str) -> None:
-    begun = lance_sql.begin_write(uri, rows().schema, mode="append", storage_options=place.options)
+    begun = lance_sql.begin_write(rows().schema, uri, mode="append", storage_options=place.options)
     kept = begun.write_fragments(rows(10))
     begun.write_fragments(rows(11))
     with place.proxy.injecting(on_manifest(Fault.LOST_AND_BUSY)):
@@ -105,7 +105,7 @@ def test_a_job_in_two_steps(place: Place, uri: str) -> None:
     assert len(list(place.store(uri).files("data"))) == 2
     begun.abort()
     assert keys(place, uri) == [1, 2, 3, 10]
-    other = lance_sql.begin_write(uri, rows().schema, mode="append", storage_options=place.options)
+    other = lance_sql.begin_write(rows().schema, uri, mode="append", storage_options=place.options)
     other.write_fragments(rows(12))
     other.abort()
     assert len(list(place.store(uri).files("data"))) == 2

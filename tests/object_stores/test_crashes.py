@@ -47,15 +47,15 @@ def merge(uri: str, options: Options) -> None:
 
 
 def compact(uri: str, options: Options) -> None:
-    lance_sql.open(uri, storage_options=options).compact()
+    lance_sql.open(uri, storage_options=options).maintenance.compact()
 
 
 def cleanup(uri: str, options: Options) -> None:
-    lance_sql.open(uri, storage_options=options).cleanup(retain_versions=1)
+    lance_sql.open(uri, storage_options=options).maintenance.cleanup(retain_versions=1)
 
 
 def two_steps(uri: str, options: Options) -> None:
-    begun = lance_sql.begin_write(uri, rows().schema, mode="append", storage_options=options)
+    begun = lance_sql.begin_write(rows().schema, uri, mode="append", storage_options=options)
     try:
         begun.commit([*begun.write_fragments(rows(300)), *begun.write_fragments(rows(301))])
     except BaseException:

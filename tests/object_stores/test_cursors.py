@@ -30,7 +30,7 @@ def test_a_move_whose_answer_is_lost_is_known(place: Place, fault: Fault) -> Non
     uri = place.new_uri()
     table = lance_sql.write({"id": [1, 2]}, uri, storage_options=place.options)
     with place.proxy.injecting(on_cursors(fault, every=2)):
-        cursor = table.cursor("w")
+        cursor = table.cursors.open("w")
         for number in range(3, 6):
             with cursor.read() as changes:
                 assert changes.count_rows() == (2 if number == 3 else 1)
@@ -43,11 +43,11 @@ def test_rivals_take_every_version_once(place: Place) -> None:
     table = lance_sql.write({"id": [0]}, uri, storage_options=place.options)
     for number in range(1, 6):
         lance_sql.write({"id": [number]}, uri, mode="append", storage_options=place.options)
-    table.cursor("w")
+    table.cursors.open("w")
     taken: list[int] = []
 
     def run() -> None:
-        cursor = table.latest().cursor("w")
+        cursor = table.latest().cursors.open("w")
         while (position := cursor.position) < 6:
             try:
                 with cursor.read(until=position + 1) as changes:
@@ -68,7 +68,7 @@ def test_rivals_take_every_version_once(place: Place) -> None:
 def test_a_copy_has_every_row_once(place: Place) -> None:
     uri, copy = place.new_uri(), place.new_uri()
     table = lance_sql.write({"id": [1], "v": ["a"]}, uri, storage_options=place.options)
-    cursor = table.cursor("copy")
+    cursor = table.cursors.open("copy")
     for number in range(2, 6):
         target = copy if number == 2 else lance_sql.open(copy, storage_options=place.options)
         with (

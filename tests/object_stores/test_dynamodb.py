@@ -97,7 +97,7 @@ def test_a_table_that_pylance_made(place: Place, uri: str) -> None:
     stale = lance_sql.open(uri, storage_options=place.options)
     lance.write_dataset(rows(2), uri, mode="append", storage_options=place.options)
     stale.delete("k = 1")
-    lance_sql.open(uri, storage_options=place.options).cleanup(retain_versions=1)
+    lance_sql.open(uri, storage_options=place.options).maintenance.cleanup(retain_versions=1)
     assert keys(place, uri) == [2]
     assert len(list(entries(place, uri))) == 1
 
@@ -161,7 +161,7 @@ def test_an_entry_whose_answer_is_lost_is_ours(place: Place, uri: str, fault: Fa
 
 def test_branches_have_entries_of_their_own(place: Place, uri: str) -> None:
     made = lance_sql.write(rows(1), uri, storage_options=place.options)
-    made.create_branch("dev")
+    made.branches.create("dev")
     lance_sql.write(rows(2), uri, mode="append", branch="dev", storage_options=place.options)
     assert lance_sql.open(uri, branch="dev", storage_options=place.options).count_rows() == 2
     assert keys(place, uri) == [1]

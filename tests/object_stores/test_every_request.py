@@ -44,7 +44,7 @@ def opened(uri: str, options: Any, **where: Any) -> lance_sql.Dataset:
 
 
 def two_steps(uri: str, options: Any) -> None:
-    job = lance_sql.begin_write(uri, opened(uri, options).schema, mode="append", storage_options=options)
+    job = lance_sql.begin_write(opened(uri, options).schema, uri, mode="append", storage_options=options)
     try:
         job.commit([*job.write_fragments({"id": [70], "v": [7]}), *job.write_fragments({"id": [71], "v": [7]})])
     except BaseException:
@@ -53,7 +53,7 @@ def two_steps(uri: str, options: Any) -> None:
 
 
 def read_cursor(uri: str, options: Any) -> None:
-    with opened(uri, options).cursor("w").read() as changes:
+    with opened(uri, options).cursors.open("w").read() as changes:
         assert changes.count_rows() > 0
 
 
@@ -84,24 +84,24 @@ VERBS: Final[dict[str, Run]] = {
     "merge": of(lambda table: table.merge({"id": [2, 60], "v": [0, 0]}, on="id")),
     "add a column": of(lambda table: table.add_columns({"w": "v * 2"})),
     "drop a column": of(lambda table: table.drop_columns(["v"])),
-    "compact": of(lambda table: table.compact()),
-    "index": of(lambda table: table.create_index("v", "btree")),
+    "compact": of(lambda table: table.maintenance.compact()),
+    "index": of(lambda table: table.indices.create("v", "btree")),
     "restore": of(lambda table: table.restore(2)),
-    "cleanup": of(lambda table: table.cleanup(retain_versions=1)),
-    "maintain": of(lambda table: table.maintain()),
-    "tag": of(lambda table: table.create_tag("new")),
-    "move a tag": of(lambda table: table.move_tag("old")),
-    "delete a tag": of(lambda table: table.delete_tag("old")),
-    "branch": of(lambda table: table.create_branch("new")),
-    "delete a branch": of(lambda table: table.delete_branch("dev")),
-    "publish": of(lambda table: table.publish("dev")),
-    "clone": lambda uri, options: opened(uri, options).shallow_clone(f"{uri}.new"),
-    "cursor": of(lambda table: table.cursor("new")),
+    "cleanup": of(lambda table: table.maintenance.cleanup(retain_versions=1)),
+    "maintain": of(lambda table: table.maintenance.maintain()),
+    "tag": of(lambda table: table.tags.create("new")),
+    "move a tag": of(lambda table: table.tags.move("old")),
+    "delete a tag": of(lambda table: table.tags.delete("old")),
+    "branch": of(lambda table: table.branches.create("new")),
+    "delete a branch": of(lambda table: table.branches.delete("dev")),
+    "publish": of(lambda table: table.branches.publish("dev")),
+    "clone": lambda uri, options: opened(uri, options).branches.shallow_clone(f"{uri}.new"),
+    "cursor": of(lambda table: table.cursors.open("new")),
     "read by a cursor": read_cursor,
-    "drop a cursor": of(lambda table: table.cursor("w").drop()),
+    "drop a cursor": of(lambda table: table.cursors.open("w").drop()),
     "apply": apply,
     "two steps": two_steps,
-    "rule": of(lambda table: table.set_rule("positive", "accepted_values(v, 1, 2, 3, 4, 5, 6)")),
+    "rule": of(lambda table: table.rules.set("positive", "accepted_values(v, 1, 2, 3, 4, 5, 6)")),
     "scan": scan,
     "verify": of(lambda table: lance_sql.verify(table.uri, deep=True, storage_options=table.snapshot.storage_options)),
 }
@@ -111,11 +111,11 @@ def made(uri: str, options: Any) -> None:
     lance_sql.write({"id": [1, 2, 3], "v": [1, 2, 3]}, uri, stable_row_ids=True, storage_options=options)
     table = lance_sql.write({"id": [4, 5], "v": [4, 5]}, uri, mode="append", storage_options=options)
     table = table.delete("id = 3")
-    table.create_index("id", "btree")
+    table.indices.create("id", "btree")
     table = lance_sql.write({"id": [6], "v": [6]}, uri, mode="append", storage_options=options)
-    table.create_tag("old", version=2)
-    table.create_branch("dev").delete("id = 4")
-    table.cursor("w", start=2)
+    table.tags.create("old", version=2)
+    table.branches.create("dev").delete("id = 4")
+    table.cursors.open("w", start=2)
 
 
 def state(uri: str, options: Any) -> dict[str, object]:
@@ -130,11 +130,11 @@ def state(uri: str, options: Any) -> dict[str, object]:
                 new[name] = []
         return {
             "rows": sorted(map(str, table.scan().to_table().to_pylist())),
-            "tags": {name: each.version for name, each in table.tags().items()},
-            "branches": {name: opened(uri, options, branch=name).count_rows() for name in table.branches()},
-            "cursors": {name: each.position for name, each in table.cursors().items()},
-            "rules": sorted(table.rules()),
-            "indices": sorted(each.name for each in table.indices()),
+            "tags": {name: each.version for name, each in table.tags.list().items()},
+            "branches": {name: opened(uri, options, branch=name).count_rows() for name in table.branches.list()},
+            "cursors": {name: each.position for name, each in table.cursors.list().items()},
+            "rules": sorted(table.rules.list()),
+            "indices": sorted(each.name for each in table.indices.list()),
             "new": new,
         }
     finally:
@@ -209,7 +209,7 @@ class Case:
             self.verb(self.uri, options)
             lance_sql.clear_caches()
             assert state(self.uri, options) == self.after
-        opened(self.uri, options).cleanup(retain_versions=1)
+        opened(self.uri, options).maintenance.cleanup(retain_versions=1)
         assert state(self.uri, options)["rows"] in (self.before["rows"], self.after["rows"])
 
 

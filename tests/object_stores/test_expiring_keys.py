@@ -86,7 +86,7 @@ def test_open_handles_take_renewed_keys(keys: Keys, renew: Callable[..., None]) 
     renew(keys, "first")
     uri = keys.place.new_uri()
     table = lance_sql.write({"id": [1]}, uri, storage_options=keys.options)
-    job = lance_sql.begin_write(uri, table.schema, mode="append", storage_options=keys.options)
+    job = lance_sql.begin_write(table.schema, uri, mode="append", storage_options=keys.options)
     task = pickle.loads(pickle.dumps(job))
     written = task.write_fragments({"id": [2]})
     if renew is program:
@@ -98,7 +98,7 @@ def test_open_handles_take_renewed_keys(keys: Keys, renew: Callable[..., None]) 
     assert job.commit([*written, *more]).version == 2
     assert table.scan().to_table().num_rows == 1
     assert table.latest().delete("id = 1").count_rows() == 2
-    assert lance_sql.open(uri, storage_options=keys.options).cleanup(retain_versions=1).versions
+    assert lance_sql.open(uri, storage_options=keys.options).maintenance.cleanup(retain_versions=1).versions
 
 
 def test_a_program_is_not_asked_before_its_keys_end(keys: Keys) -> None:
@@ -117,9 +117,9 @@ def use(table: Any, verb: str) -> None:
     elif verb == "delete":
         table.delete("id = 1")
     elif verb == "tag":
-        table.create_tag("x")
+        table.tags.create("x")
     elif verb == "cleanup":
-        table.cleanup(retain_versions=1)
+        table.maintenance.cleanup(retain_versions=1)
     else:
         table.scan().to_table()
 

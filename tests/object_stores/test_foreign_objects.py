@@ -53,23 +53,23 @@ def put(place: Place, uri: str, name: str, age: float) -> None:
 def use(uri: str, options: dict[str, str] | None) -> None:
     """Uses every verb that lists folders."""
     table = lance_sql.write({"id": [4]}, uri, mode="append", storage_options=options)
-    table.compact()
+    table.maintenance.compact()
     table = lance_sql.open(uri, storage_options=options)
-    table.cleanup(retain_versions=1)
-    table.maintain()
+    table.maintenance.cleanup(retain_versions=1)
+    table.maintenance.maintain()
     assert table.latest().count_rows() == 4
-    assert set(table.tags()) == {"v1"}
-    assert set(table.branches()) == {"dev"}
-    assert set(table.cursors()) == {"w"}
+    assert set(table.tags.list()) == {"v1"}
+    assert set(table.branches.list()) == {"dev"}
+    assert set(table.cursors.list()) == {"w"}
     assert lance_sql.verify(uri, deep=True, storage_options=options).is_healthy
 
 
 def made(uri: str, options: dict[str, str] | None) -> None:
     table = lance_sql.write({"id": [1, 2, 3]}, uri, storage_options=options)
-    table.create_tag("v1")
-    table.cursor("w")
-    table.create_branch("dev").delete("id = 1")
-    table.create_index("id", "btree")
+    table.tags.create("v1")
+    table.cursors.open("w")
+    table.branches.create("dev").delete("id = 1")
+    table.indices.create("id", "btree")
 
 
 @pytest.mark.parametrize("age", [0, 30 * 86400])
@@ -100,4 +100,4 @@ def test_a_name_that_the_client_does_not_list_is_named(place: Place) -> None:
     made(uri, place.options)
     put(place, uri, "data//x", 0)
     with pytest.raises(UnsupportedFeature, match=r"name that the client cannot list.*data//x"):
-        lance_sql.open(uri, storage_options=place.options).cleanup(retain_versions=1)
+        lance_sql.open(uri, storage_options=place.options).maintenance.cleanup(retain_versions=1)

@@ -6,6 +6,7 @@ import re
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -33,24 +34,24 @@ def once(fault: Fault | Wrong, word: str, kind: str = "PUT") -> Inject:
 
 
 def branch(table: Dataset) -> None:
-    made = table.create_branch("dev/one")
-    assert set(table.branches()) == {"dev/one"}
+    made = table.branches.create("dev/one")
+    assert set(table.branches.list()) == {"dev/one"}
     assert made.count_rows() == 2
 
 
 def staged(table: Dataset) -> None:
-    with table.staged("dev") as work:
+    with table.branches.staged("dev") as work:
         assert work.delete("id = 1").count_rows() == 1
-    assert set(table.branches()) == {"dev"}
+    assert set(table.branches.list()) == {"dev"}
 
 
 def tag(table: Dataset) -> None:
-    table.create_tag("v1")
-    assert table.tags()["v1"].version == 1
+    table.tags.create("v1")
+    assert table.tags.list()["v1"].version == 1
 
 
 def cursor(table: Dataset) -> None:
-    made = table.cursor("w")
+    made = table.cursors.open("w")
     with made.read() as changes:
         assert changes.count_rows() == 2
     assert made.position == 1
@@ -92,7 +93,7 @@ def test_a_verb_whose_request_was_carried_out_succeeds(
     with place.proxy.injecting(once(fault, word)):
         VERBS[word](table)
     assert lance_sql.verify(uri, deep=True, storage_options=place.options).is_healthy
-    table.latest().cleanup(retain_versions=1)
+    table.latest().maintenance.cleanup(retain_versions=1)
 
 
 @pytest.mark.parametrize("word", VERBS)
@@ -108,12 +109,12 @@ def test_a_verb_that_failed_can_be_repeated(place: Place, word: str) -> None:
 def test_names_of_others_stay(place: Place) -> None:
     uri = place.new_uri()
     table = lance_sql.write({"id": [1, 2]}, uri, storage_options=place.options)
-    table.create_tag("v1")
-    table.create_branch("dev")
+    table.tags.create("v1")
+    table.branches.create("dev")
     with pytest.raises(TagExists):
-        table.create_tag("v1")
+        table.tags.create("v1")
     with pytest.raises(BranchExists):
-        table.create_branch("dev")
+        table.branches.create("dev")
 
 
 @pytest.mark.parametrize("conflicts", [1, 6])
@@ -138,7 +139,7 @@ def test_a_version_that_was_named_during_a_cleanup_is_put_back(place: Place, con
 
     newest = table.latest()
     with place.proxy.injecting(inject):
-        plan = newest.cleanup(retain_versions=1)
+        plan = newest.maintenance.cleanup(retain_versions=1)
     assert [file.version for file in plan.versions] == [2]
     assert lance_sql.open(uri, tag="keep", storage_options=place.options).count_rows() == 1
     assert lance_sql.verify(uri, deep=True, storage_options=place.options).is_healthy
@@ -156,7 +157,7 @@ def test_a_cleanup_that_breaks_off_puts_versions_back(place: Place) -> None:
         return Wrong.ERROR if removed[0] and request.kind == "LIST" else None
 
     with place.proxy.injecting(inject), pytest.raises(StoreError):
-        quick.cleanup(retain_versions=1)
+        quick.maintenance.cleanup(retain_versions=1)
     assert removed[0]
     assert lance_sql.open(uri, version=table.version, storage_options=place.options).count_rows() == 1
 
@@ -177,10 +178,10 @@ def create_if_absent(place: Place, uri: str, verb: str) -> None:
         mode: Any = "create" if verb == "write" else verb
         lance_sql.write({"id": [2]}, uri, mode=mode, storage_options=place.options)
     else:
-        getattr(lance_sql.open(uri, storage_options=place.options), verb)("x")
+        attrgetter(verb)(lance_sql.open(uri, storage_options=place.options))("x")
 
 
-@pytest.mark.parametrize("verb", ["write", "append", "create_tag", "create_branch", "cursor"])
+@pytest.mark.parametrize("verb", ["write", "append", "tags.create", "branches.create", "cursors.open"])
 def test_a_server_that_ignores_conditions_is_refused(new_server: Place, verb: str) -> None:
     place, uri = new_server, new_server.new_uri()
     if verb != "write":
@@ -268,6 +269,6 @@ def test_a_refused_deletion_is_a_permission_error(place: Place) -> None:
     table = lance_sql.open(uri, storage_options=place.options).delete("id = 1")
     place.bucket.denied = re.compile(".")
     with pytest.raises(PermissionError, match="AccessDenied"):
-        table.cleanup(older_than=timedelta(0))
+        table.maintenance.cleanup(older_than=timedelta(0))
     place.bucket.denied = None
-    table.cleanup(older_than=timedelta(0))
+    table.maintenance.cleanup(older_than=timedelta(0))

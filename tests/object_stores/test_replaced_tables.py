@@ -25,7 +25,7 @@ READS: dict[str, Callable[[Dataset], object]] = {
     "transaction": lambda table: table.versions() and table.snapshot.transaction(),
     "indices": lambda table: [str(each.uuid) for each in table.snapshot.indices()],
     "changes": lambda table: table.changes().count_rows(),
-    "create_tag": lambda table: table.create_tag("mine"),
+    "create_tag": lambda table: table.tags.create("mine"),
     "restore": lambda table: table.restore(),
 }
 ACTIONS = ("create_tag", "restore")
@@ -40,7 +40,7 @@ class Remote:
     def write(self, generation: int) -> Dataset:
         keys = [(number * 7 + generation * 1000) % 5000 for number in range(ROWS)]
         lance_sql.write({"id": range(ROWS), "k": keys}, self.uri, storage_options=self.options)
-        return self.open().create_index("k", "btree")
+        return self.open().indices.create("k", "btree")
 
     def open(self, **version: Any) -> Dataset:
         return lance_sql.open(self.uri, storage_options=self.options, **version)
@@ -81,7 +81,7 @@ def test_a_handle_on_a_table_that_was_replaced(remote: Remote, what: str, how: s
     if what in ACTIONS:
         with pytest.raises(VersionNotFound, match="is another commit than"):
             READS[what](old)
-        assert not remote.open().tags()
+        assert not remote.open().tags.list()
         assert remote.open().version == 2
         return
     try:

@@ -63,7 +63,7 @@ def test_an_append(place: Place, uri: str) -> None:
 
 def test_a_job_of_one_part(place: Place, uri: str) -> None:
     with place.proxy.counted() as seen:
-        job = lance_sql.begin_write(uri, rows(0).schema, mode="append", storage_options=place.options)
+        job = lance_sql.begin_write(rows(0).schema, uri, mode="append", storage_options=place.options)
         job.commit(job.write_fragments(rows(400)))
     check("job", kinds(seen))
 
@@ -128,7 +128,7 @@ def test_a_point_query_on_an_indexed_table(place: Place, kind: str) -> None:
     uri = place.new_uri()
     content = pa.concat_tables([rows(start) for start in range(0, 5000, 100)])
     lance_sql.write(content, uri, max_rows_per_file=100, storage_options=place.options)
-    lance_sql.open(uri, storage_options=place.options).create_index("k", kind)
+    lance_sql.open(uri, storage_options=place.options).indices.create("k", kind)
     with place.proxy.counted() as seen:
         table = lance_sql.open(uri, storage_options=place.options)
         found = table.scan(["v"], "k = 1234").to_table()

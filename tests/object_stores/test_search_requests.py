@@ -30,7 +30,7 @@ def uri(_place: Place) -> str:
     )
     uri = _place.new_uri()
     table = lance_sql.write(rows, uri, storage_options=_place.options)
-    table.create_index("v", "ivf_pq", num_partitions=100, num_sub_vectors=8).create_index("text", "inverted")
+    table.indices.create("v", "ivf_pq", num_partitions=100, num_sub_vectors=8).indices.create("text", "inverted")
     return uri
 
 

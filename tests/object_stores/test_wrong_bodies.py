@@ -29,9 +29,9 @@ def made(_place: Place) -> str:
     uri = _place.new_uri()
     lance_sql.write(ROWS, uri, storage_options=_place.options)
     table = lance_sql.open(uri, storage_options=_place.options).delete("id % 1000 = 3")
-    table.create_index("id", "btree")
-    table.latest().create_tag("v")
-    table.latest().cursor("w")
+    table.indices.create("id", "btree")
+    table.latest().tags.create("v")
+    table.latest().cursors.open("w")
     return uri
 
 
@@ -58,7 +58,7 @@ def by_tag(uri: str, options: Any) -> None:
 
 
 def by_cursor(uri: str, options: Any) -> None:
-    assert lance_sql.open(uri, storage_options=options).cursor("w").position >= 0
+    assert lance_sql.open(uri, storage_options=options).cursors.open("w").position >= 0
 
 
 def history(uri: str, options: Any) -> None:
@@ -68,7 +68,7 @@ def history(uri: str, options: Any) -> None:
 
 
 def indices(uri: str, options: Any) -> None:
-    assert [each.name for each in lance_sql.open(uri, storage_options=options).indices()] == ["id_idx"]
+    assert [each.name for each in lance_sql.open(uri, storage_options=options).indices.list()] == ["id_idx"]
 
 
 READS: dict[str, Callable[[str, Any], None]] = {
@@ -131,7 +131,7 @@ COMMITS: dict[str, Callable[[lance_sql.Dataset], object]] = {
     "append": lambda table: lance_sql.write({"id": [-1], "s": [""]}, table, mode="append"),
     "delete": lambda table: table.delete("id = 5"),
     "add a column": lambda table: table.add_columns({"w": "id * 2"}),
-    "clone": lambda table: table.shallow_clone(f"{table.uri}.copy"),
+    "clone": lambda table: table.branches.shallow_clone(f"{table.uri}.copy"),
 }
 
 
@@ -147,7 +147,7 @@ def test_a_commit_keeps_indices_that_come_wrong(
     while number < len(seen):
         uri, seen = place.new_uri(), []
         table = lance_sql.write({"id": [1, 2, 5], "s": ["a", "b", "c"]}, uri, storage_options=options)
-        table.create_index("id", "btree")
+        table.indices.create("id", "btree")
         lance_sql.clear_caches()
         with suppress(LanceError), place.proxy.injecting(manifest_of_zeros(number, seen)):
             COMMITS[name](lance_sql.open(uri, storage_options=options))

@@ -43,7 +43,7 @@ DOORS: dict[str, Callable[[duckdb.DuckDBPyConnection, str], Any]] = {
 @pytest.fixture
 def connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> duckdb.DuckDBPyConnection:
     monkeypatch.chdir(tmp_path)
-    lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, "t.lance").create_branch(BRANCH)
+    lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, "t.lance").branches.create(BRANCH)
     made: duckdb.DuckDBPyConnection = lance_sql.connect(catalog=".")
     return made
 
@@ -84,8 +84,8 @@ def test_a_version_or_an_unknown_name_is_refused(connection: duckdb.DuckDBPyConn
 
 def test_a_name_that_reads_as_a_tag_does_not_write_to_a_branch(connection: duckdb.DuckDBPyConnection) -> None:
     table = lance_sql.open("t.lance")
-    table.create_branch("both")
-    table.create_tag("both")
+    table.branches.create("both")
+    table.tags.create("both")
     with pytest.raises(InvalidArgument, match="without @both, or a branch"):
         lance_sql.sql("DELETE FROM 't.lance@both' WHERE id = 1", connection=connection)
     result = CliRunner().invoke(main, ["delete", "t.lance@both", "--where", "id = 1", "--yes"])

@@ -133,7 +133,7 @@ def _places(path: Path, seed: int) -> Iterator[tuple[str, lance_sql.Dataset]]:
     chance = random.Random(seed)
     stable = chance.random() < 0.5
     main = lance_sql.write({"id": range(100)}, path, max_rows_per_file=30, stable_row_ids=stable)
-    heads = {"": main, "side": main.create_branch("side")}
+    heads = {"": main, "side": main.branches.create("side")}
     for number in range(12):
         name = chance.choice(list(heads))
         head = heads[name]
@@ -148,9 +148,9 @@ def _places(path: Path, seed: int) -> Iterator[tuple[str, lance_sql.Dataset]]:
             case 3:
                 head = head.update({"id": "id + 1"}, f"id % {chance.randrange(2, 9)} = 1")
             case _:
-                head = head.compact()
+                head = head.maintenance.compact()
         heads[name] = head
-    heads["side"].create_tag("kept")
+    heads["side"].tags.create("kept")
     heads[""] = heads[""].delete("true")
     for head in heads.values():
         for each in head.versions():

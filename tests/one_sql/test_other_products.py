@@ -73,7 +73,7 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
         ("DESCRIBE HISTORY 't.lance'", Answers((1, 2, 3, 4))),
         ("DESCRIBE HISTORY 't.lance' LIMIT 1", Answers((4,))),
         ("DESCRIBE DETAIL 't.lance'", Answers(("lance",))),
-        ("OPTIMIZE 't.lance'", Does(lambda table: len(table.layout().fragments) == 1)),
+        ("OPTIMIZE 't.lance'", Does(lambda table: len(table.maintenance.layout().fragments) == 1)),
         ("OPTIMIZE 't.lance' ZORDER BY (id)", Refuses("CREATE INDEX")),
         ("OPTIMIZE 't.lance' WHERE id > 3", Refuses("no partitions")),
         ("VACUUM 't.lance' RETAIN 0 HOURS", Does(lambda table: len(table.versions()) == 1)),
@@ -96,8 +96,11 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
         ("SELECT id FROM 't.lance' FOR VERSION AS OF 2", Answers((1, 2, 3, 4))),
         ("SELECT id FROM 't.lance' FOR SYSTEM_VERSION AS OF 3", Answers((2, 3, 4))),
         ("SELECT id FROM 't.lance' FOR SYSTEM_TIME AS OF '{1}'", Answers((1, 2, 3))),
-        ("ALTER TABLE 't.lance' CREATE TAG audited AS OF VERSION 2", Does(lambda t: t.tags()["audited"].version == 2)),
-        ("ALTER TABLE 't.lance' CREATE BRANCH work", Does(lambda table: "work" in table.branches())),
+        (
+            "ALTER TABLE 't.lance' CREATE TAG audited AS OF VERSION 2",
+            Does(lambda t: t.tags["audited"].version == 2),
+        ),
+        ("ALTER TABLE 't.lance' CREATE BRANCH work", Does(lambda table: "work" in table.branches)),
         ("CALL system.rollback_to_snapshot('db.t', 4)", Refuses("RESTORE TABLE 'x.lance' TO VERSION AS OF")),
         ("CALL catalog.system.expire_snapshots('db.t')", Refuses("VACUUM 'x.lance'")),
         ("CALL system.rewrite_data_files(table => 'db.t')", Refuses("OPTIMIZE 'x.lance'")),
@@ -111,7 +114,7 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
     ],
     "Trino": [
         ("SELECT id FROM \"t.lance\" FOR TIMESTAMP AS OF TIMESTAMP '{1}'", Answers((1, 2, 3))),
-        ("ALTER TABLE 't.lance' EXECUTE optimize", Does(lambda table: len(table.layout().fragments) == 1)),
+        ("ALTER TABLE 't.lance' EXECUTE optimize", Does(lambda table: len(table.maintenance.layout().fragments) == 1)),
         (
             "ALTER TABLE 't.lance' EXECUTE expire_snapshots(retention_threshold => '0d')",
             Does(lambda table: len(table.versions()) == 1),
@@ -145,8 +148,8 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
         ("CALL ducklake_expire_snapshots('lake')", Refuses("VACUUM 'x.lance'")),
     ],
     "Postgres, MySQL and LanceDB": [
-        ("CREATE INDEX ON 't.lance' USING btree (id)", Does(lambda table: table.indices()[0].kind == "btree")),
-        ("CREATE INDEX by_s ON 't.lance' (s) USING BITMAP", Does(lambda table: table.indices()[0].name == "by_s")),
+        ("CREATE INDEX ON 't.lance' USING btree (id)", Does(lambda table: table.indices.list()[0].kind == "btree")),
+        ("CREATE INDEX by_s ON 't.lance' (s) USING BITMAP", Does(lambda table: table.indices.list()[0].name == "by_s")),
         ("CREATE INDEX ON 't.lance' USING ivf_pq (s)", Refuses("a vector index on a column of type string")),
         ("CREATE INDEX ON 't.lance' USING gist (s)", Refuses("btree, bitmap, bloomfilter")),
         ("DROP INDEX IF EXISTS nothing ON 't.lance'", ids(2, 3, 4)),
@@ -157,7 +160,7 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
     "lance-spark and the Lance extension of DuckDB": [
         (
             "ALTER TABLE 't.lance' CREATE INDEX by_id USING btree (id)",
-            Does(lambda table: [index.name for index in table.indices()] == ["by_id"]),
+            Does(lambda table: [index.name for index in table.indices.list()] == ["by_id"]),
         ),
         ("ALTER TABLE 't.lance' CREATE INDEX by_id USING btree (id) WITH (nothing = 'x')", Refuses("nothing")),
         ("ALTER TABLE 't.lance' DROP INDEX IF EXISTS nothing", ids(2, 3, 4)),
@@ -176,9 +179,12 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
         ("VACUUM 't.lance' WITH (delete_unverified = true)", Refuses("Options: before_version")),
         (
             "ALTER TABLE 't.lance' CREATE BRANCH b AS OF BRANCH main VERSION 2",
-            Does(lambda table: table.branches()["b"].version == 2),
+            Does(lambda table: table.branches["b"].version == 2),
         ),
-        ("ALTER TABLE 't.lance' CREATE TAG b AS OF BRANCH main", Does(lambda table: table.tags()["b"].version == 4)),
+        (
+            "ALTER TABLE 't.lance' CREATE TAG b AS OF BRANCH main",
+            Does(lambda table: table.tags["b"].version == 4),
+        ),
         ("ALTER TABLE 't.lance' CREATE BRANCH b AS OF TAG nothing", Refuses("nothing")),
         ("SHOW BRANCH IN 't.lance'", Answers(())),
         ("SHOW TAG IN 't.lance'", Answers(())),

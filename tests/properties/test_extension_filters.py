@@ -111,13 +111,13 @@ def check(folder: Path, seed: int) -> int:
     for column, kind in (("u", "btree"), ("u", "zonemap"), ("j", "btree"), ("b", "bitmap")):
         if chance.random() < 0.4:
             try:
-                table = table.create_index(column, kind, name=f"{column}_{kind}")
+                table = table.indices.create(column, kind, name=f"{column}_{kind}")
             except lance_sql.UnsupportedFeature:
                 continue
     if chance.random() < 0.5:
-        table = table.delete("id % 7 = 3").compact(max_deleted_share=0.01)
+        table = table.delete("id % 7 = 3").maintenance.compact(max_deleted_share=0.01)
     if chance.random() < 0.3:
-        table.analyze(["b"])
+        table.maintenance.analyze(["b"])
     ids = set(table.scan(["id"]).to_table()["id"].to_pylist())
     rows = [{name: column[row] for name, column in values.items()} for row in range(NUM_ROWS)]
     connection = lance_sql.connect()

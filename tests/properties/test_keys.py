@@ -231,10 +231,10 @@ def test_rules_and_test_helpers(tmp_path: Path, name: str, is_composite: bool) -
         dataset = written(table, tmp_path / f"{number}.lance")
         whole = [key for key in made.of(table) if None not in key]
         is_unique = len(set(whole)) == len(whole)
-        assert dataset.set_rule("one", rule).check().is_kept == is_unique
-        half = written(table.slice(0, 12), tmp_path / f"half {number}.lance").set_rule("one", rule)
+        assert dataset.rules.set("one", rule).rules.check().is_kept == is_unique
+        half = written(table.slice(0, 12), tmp_path / f"half {number}.lance").rules.set("one", rule)
         more = lance_sql.write(table.slice(12), half, mode="append")
-        assert more.check(since=half.version).is_kept == is_unique or len(set(whole[:12])) < 12
+        assert more.rules.check(since=half.version).is_kept == is_unique or len(set(whole[:12])) < 12
         if is_unique:
             assert_invariants(dataset, unique=[made.names])
             shuffled = table.take(pa.array(made.rng.permutation(table.num_rows)))
@@ -264,7 +264,7 @@ def test_columns_with_parts_are_refused_everywhere(tmp_path: Path, name: str) ->
         lambda: plain.changes(key="k"),
         lambda: lance_sql.diff(table, plain, "k"),
         lambda: lance_sql.apply_changes(tmp_path / "new.lance", rows, "k"),
-        lambda: table.set_rule("one", "unique(k)"),
+        lambda: table.rules.set("one", "unique(k)"),
         lambda: assert_invariants(table, unique="k"),
         lambda: assert_table_equal(rows, table, key="k"),
     )

@@ -17,7 +17,7 @@ def path(tmp_path: Path) -> str:
     made = lance_sql.write(pa.table({"id": [1, 2, 3], "s": ["a", "b", "c"]}), tmp_path / "t.lance")
     made = made.update({"s": "'new'"}, "id = 1").delete("id = 2")
     made = lance_sql.write(pa.table({"id": [8, 9], "s": ["h", "i"]}), made.uri, mode="append")
-    made.create_tag("second", 2)
+    made.tags.create("second", 2)
     return made.uri
 
 
@@ -141,7 +141,7 @@ def test_types_are_those_of_delta_in_duckdb(path: str) -> None:
 
 
 def test_branches_are_read_in_duckdb(path: str) -> None:
-    lance_sql.open(path).create_branch("dev").delete("id = 1")
+    lance_sql.open(path).branches.create("dev").delete("id = 1")
     sql = f"SELECT id FROM lance_deletions('{path}', 3, branch := 'dev') ORDER BY 1"
     assert DuckDB().rows(sql) == [(1,), (2,)]
 

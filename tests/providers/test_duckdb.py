@@ -110,7 +110,7 @@ def test_the_name_of_a_table_may_have_an_at(connection: Any, tmp_path: Path, eng
 
 @pytest.mark.parametrize("engine", ["a connection", "duckdb", "datafusion"])
 def test_a_branch_is_named_behind_the_path(connection: Any, path: str, engine: str) -> None:
-    branch = lance_sql.open(path).create_branch("load")
+    branch = lance_sql.open(path).branches.create("load")
     branch.delete("id = 1")
     text = f"SELECT count(*) FROM {quoted(path + '@load')}"
     rows = connection.sql(text) if engine == "a connection" else lance_sql.sql(text, engine)

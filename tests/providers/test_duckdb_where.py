@@ -18,7 +18,7 @@ ROWS = 20_000
 def dataset(tmp_path_factory: pytest.TempPathFactory) -> lance_sql.Dataset:
     path = tmp_path_factory.mktemp("where") / "t.lance"
     rows = {"id": range(ROWS), "k": [i % 5 for i in range(ROWS)], "o'k": [None, "x"] * (ROWS // 2)}
-    return lance_sql.write(rows, path).create_index("id", "btree")
+    return lance_sql.write(rows, path).indices.create("id", "btree")
 
 
 @pytest.fixture(scope="module")

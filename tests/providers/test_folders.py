@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     """`orders` with 10 rows in version 1 and 15 in version 2, which has a tag; `it's` with 3."""
     orders = lance_sql.write(pa.table({"id": range(10)}), tmp_path / "orders.lance")
     lance_sql.write(pa.table({"id": range(5)}), tmp_path / "orders.lance", mode="append")
-    lance_sql.open(orders.uri).create_tag("audited")
+    lance_sql.open(orders.uri).tags.create("audited")
     lance_sql.write(pa.table({"id": range(3)}), tmp_path / "it's.lance")
     (tmp_path / "notes.lance").mkdir()
     (tmp_path / "notes.txt").write_text("no table")

@@ -21,7 +21,7 @@ ROWS = 20_000
 def path(tmp_path: Path) -> str:
     """A table whose zone map on `i` says that the values are a million higher."""
     table = pa.table({"i": np.arange(ROWS), "v": np.arange(ROWS) * 2})
-    made = lance_sql.write(table, tmp_path / "t.lance").create_index("i", "zonemap")
+    made = lance_sql.write(table, tmp_path / "t.lance").indices.create("i", "zonemap")
     (segment,) = made.snapshot.indices()
     opened = made.snapshot.open_indices.open(segment)
     statistics, zones = opened.statistics, opened.zones  # type: ignore[union-attr]  # not None here

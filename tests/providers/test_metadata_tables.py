@@ -40,23 +40,23 @@ def run(request: pytest.FixtureRequest) -> Run:
 def table(tmp_path: Path) -> lance_sql.Dataset:
     rows = pa.table({"id": [1, 2, 3], "name": ["a", "b", None]}).replace_schema_metadata({"made": "by hand"})
     dataset = lance_sql.write(rows, tmp_path / "t.lance").delete("id = 2")
-    dataset.create_tag("after")
-    dataset.create_branch("test")
+    dataset.tags.create("after")
+    dataset.branches.create("test")
     return dataset
 
 
 @pytest.mark.parametrize("name", metadata_tables.TABLES)
 def test_sql_has_what_python_has(run: Run, table: lance_sql.Dataset, name: str) -> None:
     if name == "indices":
-        table = table.create_index("id", "zonemap")
+        table = table.indices.create("id", "zonemap")
     if name == "rules":
-        table = table.set_rule("known", "not_null(id)")
+        table = table.rules.set("known", "not_null(id)")
     if name == "cursors":
-        table.cursor("job", start=1)
+        table.cursors.open("job", start=1)
     if name == "config":
-        table = table.update_config({"team": "growth"})
+        table = table.config.update({"team": "growth"})
     if name == "column_metadata":
-        table = table.update_field_metadata("id", {"note": "a key"})
+        table = table.config.update_field_metadata("id", {"note": "a key"})
     if name == "table_metadata":
         lance.dataset(table.uri).update_metadata({"owner": "us"})
         table = table.latest()

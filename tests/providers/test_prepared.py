@@ -28,8 +28,8 @@ def rows_of(ids: Iterable[int], words: list[str]) -> pa.Table:
 def make(path: str) -> None:
     lance_sql.write(rows_of(range(4), WORDS), path)
     table = lance_sql.open(path)
-    table.create_tag("t")
-    table.create_index("id", "btree")
+    table.tags.create("t")
+    table.indices.create("id", "btree")
 
 
 QUERIES: Final[dict[str, str]] = {
@@ -75,13 +75,13 @@ def everything(path: str) -> None:
     table = lance_sql.open(path)
     table.add_columns({"x": "id + 1"})
     table = table.latest().update({"w": "'b b'"}, "id = 3").delete("id = 1")
-    table.delete_tag("t")
-    table.latest().create_tag("t")
-    table.create_branch("dev")
-    table.cursor("c")
-    table.latest().create_index("x", "btree")
-    table.latest().set_rule("positive", "id >= 0")
-    table.latest().update_field_metadata("x", {"note": "new"})
+    table.tags.delete("t")
+    table.latest().tags.create("t")
+    table.branches.create("dev")
+    table.cursors.open("c")
+    table.latest().indices.create("x", "btree")
+    table.latest().rules.set("positive", "id >= 0")
+    table.latest().config.update_field_metadata("x", {"note": "new"})
     dataset = lance.dataset(path)
     dataset.update_metadata({"owner": "us"})
     dataset.update_schema_metadata({"made": "by hand"})
@@ -90,7 +90,7 @@ def everything(path: str) -> None:
 def again(path: str) -> None:
     """Another table is at the place, with the same version numbers."""
     shutil.rmtree(path)
-    lance_sql.write(rows_of([7, 8], ["b", "c"]), path).create_tag("t")
+    lance_sql.write(rows_of([7, 8], ["b", "c"]), path).tags.create("t")
 
 
 HAPPENINGS: Final[tuple[Callable[[str], None], ...]] = (delete, everything, again)

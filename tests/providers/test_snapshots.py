@@ -46,7 +46,7 @@ def test_a_file_that_was_damaged_and_put_right_is_read_again(tmp_path: Path) -> 
 
 def test_a_file_at_another_place_that_changes_is_read_again(path: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone.lance"
-    lance_sql.open(path).shallow_clone(clone)
+    lance_sql.open(path).branches.shallow_clone(clone)
     assert len(read(open_version(str(clone)))) == NUM_ROWS - 100
     (file,) = path.glob("data/*.lance")
     content = file.read_bytes()

@@ -145,7 +145,7 @@ def test_time_travel_columns_and_system_columns(spark: SparkSession, tmp_path: P
     path = tmp_path / "t.lance"
     save(rows(spark, 10), path)
     lance_sql.open(path).update({"v": -1}, "id < 3")
-    lance_sql.open(path).create_tag("now", 2)
+    lance_sql.open(path).tags.create("now", 2)
     assert load(spark, path, version="1").where("v < 0").count() == 0
     assert load(spark, path, tag="now").where("v < 0").count() == 3
     assert load(spark, path, columns="s, v").columns == ["s", "v"]

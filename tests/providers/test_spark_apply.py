@@ -74,7 +74,7 @@ def test_spark_applies_changes_like_one_process(
 
 def test_changes_of_a_cursor_are_applied_once(spark: SparkSession, tmp_path: Path) -> None:
     orders = lance_sql.write({"id": [1, 2, 3], "v": [1, 2, 3]}, tmp_path / "orders.lance")
-    cursor = orders.cursor("copy", start="snapshot")
+    cursor = orders.cursors.open("copy", start="snapshot")
     copy = lance_sql.write(orders.scan().to_table().slice(0, 0), tmp_path / "copy.lance")
     table = LanceTable.for_path(spark, copy.uri)
     for step in range(3):

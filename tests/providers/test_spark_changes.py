@@ -31,9 +31,9 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> lance_sql.Dataset:
     path = tmp_path_factory.mktemp("feed") / "t.lance"
     made = lance_sql.write(pa.table({"id": range(20), "s": [f"x{n}" for n in range(20)]}), path)
     made = made.update({"s": "'new'"}, "id IN (3, 4)").update({"s": "s"}, "id = 5").delete("id = 7")
-    made.create_tag("audited")
+    made.tags.create("audited")
     made = lance_sql.write(pa.table({"id": [20, 21], "s": ["a", "b"]}), path, mode="append")
-    return made.restore(4).compact()
+    return made.restore(4).maintenance.compact()
 
 
 def load(spark: SparkSession, table: lance_sql.Dataset, **options: object) -> Any:
@@ -162,7 +162,7 @@ def test_a_range_that_was_cleaned_up_names_the_oldest_start(spark: SparkSession,
     made = lance_sql.write(pa.table({"id": [1]}), tmp_path / "t.lance")
     for number in range(2, 5):
         made = lance_sql.write(pa.table({"id": [number]}), made.uri, mode="append")
-    made.cleanup(retain_versions=2)
+    made.maintenance.cleanup(retain_versions=2)
     with pytest.raises(Exception, match=r"Start at version 4 \(since=3\)"):
         load(spark, made, startingVersion=1).count()
     assert load(spark, made, startingVersion=4).count() == 1

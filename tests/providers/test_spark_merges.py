@@ -73,7 +73,7 @@ def test_a_million_changes_on_two_workers_are_those_of_one_process(
     ids = np.where(numbers < updates, numbers * 5 + numbers % 5, num_rows + numbers - updates)
     texts = pa.array([f"merged {number}" for number in range(CHANGES)])
     source = pa.table({"id": ids, "v": np.full(CHANGES, -1), "s": texts})
-    local = table.shallow_clone(tmp_path / "local.lance").merge(source, on="id")
+    local = table.branches.shallow_clone(tmp_path / "local.lance").merge(source, on="id")
     made, expected = content(lance_sql.open(table.uri)), content(local)
     # a clone has a version of its own, and new rows get their ids in any order
     assert made.drop_columns(list(SYSTEM)) == expected.drop_columns(list(SYSTEM))

@@ -43,12 +43,12 @@ def written_by_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFacto
     lance_sql.open(path).add_columns({"country": f"CASE customer {cases} END"})
     table = LanceTable.for_path(spark, path)
     table.update({"status": "'paid'"}, "status = 'open' AND created < TIMESTAMP '2026-01-08 00:00:00'")
-    table.delete("status = 'cancelled' AND id <= 300").create_tag("audited")
+    table.delete("status = 'cancelled' AND id <= 300").tags.create("audited")
     changed = rows(6, "_row_last_updated_at_version = 6")
     table.merge(changed, on="id").when_matched_update_all().when_not_matched_insert_all().execute()
     table.compact()
     rows(9, "_row_created_at_version = 9").write.format("lance").mode("append").save(path)
-    lance_sql.open(path).create_tag("published")
+    lance_sql.open(path).tags.create("published")
     return folder
 
 

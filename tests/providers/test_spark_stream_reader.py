@@ -222,7 +222,7 @@ def test_restarts_at_any_moment_lose_and_double_nothing(tmp_path: Path, seed: in
             case 2:
                 table.delete(f"id = {chance.choice(keys)}")
             case 3:
-                table.compact()
+                table.maintenance.compact()
             case 4:
                 table.restore(chance.randint(1, table.version))
 
@@ -250,7 +250,7 @@ def test_restarts_at_any_moment_lose_and_double_nothing(tmp_path: Path, seed: in
 def test_a_slow_reader_gets_an_error_for_cleaned_up_versions(table: lance_sql.Dataset) -> None:
     stream = Stream(table.uri, readChangeFeed="true", startingVersion=2, maxVersionsPerTrigger=1)
     stream.batch()
-    table.cleanup(retain_versions=1)
+    table.maintenance.cleanup(retain_versions=1)
     with pytest.raises(VersionNotFound, match=r"are lost: .* Start at version"):
         stream.batch()
 
@@ -278,15 +278,15 @@ def test_commits_of_another_history_are_not_skipped(tmp_path: Path, how: str, ad
 
     lance_sql.write({"id": [0]}, path)
     if branch:
-        lance_sql.open(path).create_branch("load")
+        lance_sql.open(path).branches.create("load")
     append(1)
     shutil.copytree(path, tmp_path / "backup")
     append(2, 3)
     stream = Stream(path, readChangeFeed=feed, startingVersion=1, **branch)
     assert [row["id"] for rows in stream.all() for row in rows] == [0, 1, 2, 3]
     if how == "branch":
-        lance_sql.open(path).delete_branch("load")
-        lance_sql.open(path).create_branch("load")
+        lance_sql.open(path).branches.delete("load")
+        lance_sql.open(path).branches.create("load")
     else:
         shutil.rmtree(path)
         if how == "backup":

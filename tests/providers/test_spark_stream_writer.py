@@ -68,7 +68,7 @@ def test_a_batch_that_is_tried_again_is_there_once(sink: Sink, path: Path) -> No
     sink.batch(0, [1, 2], [3])
     sink.batch(1, [4])
     lance_sql.write({"id": [100]}, path, mode="append")
-    lance_sql.open(path).compact()
+    lance_sql.open(path).maintenance.compact()
     sink.batch(1, [4])
     assert content(path) == [1, 2, 3, 4, 100]
     names = {file.path for each in lance_sql.open(path).snapshot.manifest.fragments for file in each.files}
@@ -111,7 +111,7 @@ def test_a_batch_that_is_tried_again_after_a_restore_or_a_cleanup(sink: Sink, pa
     if lost == "restore":
         lance_sql.open(path).restore(1)
     else:
-        lance_sql.open(path).compact().cleanup(retain_versions=1)
+        lance_sql.open(path).maintenance.compact().maintenance.cleanup(retain_versions=1)
     sink.batch(1, [1])
     assert content(path) == [0, 1]
 

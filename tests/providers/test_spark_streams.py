@@ -60,7 +60,7 @@ class Source:
         some = self.random.sample(self.inserted, min(3, len(self.inserted)))
         lance.dataset(str(self.path)).update({"s": "'changed'"}, where=f"id IN ({', '.join(map(str, some))})")
         lance_sql.open(self.path).delete(f"id = {some[0]}")
-        lance_sql.open(self.path).compact()
+        lance_sql.open(self.path).maintenance.compact()
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_streams_over_restarts_and_losses(tmp_path: Path) -> None:
         theirs = pa.table({"id": pa.array(others[-1:], pa.int64()), "s": ["theirs"]})
         lance.write_dataset(theirs, str(target), mode="append")
         if number % 2:
-            lance_sql.open(target).compact()
+            lance_sql.open(target).maintenance.compact()
     # what was left when the last run died, and nothing more
     run(tmp_path, "ends")
     assert (tmp_path / "lost").exists()

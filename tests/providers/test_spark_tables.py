@@ -36,7 +36,7 @@ def rows(keys: range) -> pa.Table:
 @pytest.fixture
 def path(tmp_path: Path) -> str:
     made = lance_sql.write(rows(range(60)), tmp_path / "t.lance", max_rows_per_file=20)
-    made.create_tag("before")
+    made.tags.create("before")
     return str(made.delete("id = 59").uri)
 
 
@@ -47,7 +47,7 @@ def content(table: lance_sql.Dataset, *, with_lineage: bool = False) -> list[dic
 
 
 def test_a_merge_is_that_of_one_process(spark: SparkSession, path: str, tmp_path: Path) -> None:
-    local = lance_sql.open(path).shallow_clone(tmp_path / "local.lance")
+    local = lance_sql.open(path).branches.shallow_clone(tmp_path / "local.lance")
     source = pa.table({"id": pa.array([3, 25, 59, 100, None], pa.int64()), "s": ["a", "b", "c", "d", "e"]})
     local = local.merge(source, on="id")
     frame = spark.createDataFrame(
@@ -243,7 +243,7 @@ def test_modes_files_and_columns_of_writes(spark: SparkSession, tmp_path: Path) 
 def test_a_branch_by_its_address(spark: SparkSession, path: str) -> None:
     """Reads, LanceTable and SQL take `t.lance@load`; writes of frames name the option."""
     table = lance_sql.open(path)
-    table.create_branch("load")
+    table.branches.create("load")
     place, version = f"{path}@load", table.version
     frame = spark.createDataFrame([(100, "new")], "id bigint, s string")
     on_branch = LanceTable.for_path(spark, place)

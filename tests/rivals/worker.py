@@ -51,7 +51,7 @@ class Table:
     def compact(self) -> None:
         import lance_sql
 
-        lance_sql.open(self.path, storage_options=self.options).compact(target_rows=200)
+        lance_sql.open(self.path, storage_options=self.options).maintenance.compact(target_rows=200)
 
 
 class PylanceTable(Table):

@@ -98,7 +98,7 @@ def test_small_budgets_hold(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_indices_are_counted(path: Path) -> None:
-    table = lance_sql.open(path).create_index("x", "btree")
+    table = lance_sql.open(path).indices.create("x", "btree")
     assert table.count_rows("x = 7") == 1
     segments = held()["index segments"]
     assert segments["entries"] >= 1

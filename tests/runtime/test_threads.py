@@ -31,7 +31,7 @@ HALF_READ = {
     "rows of duckdb": "half = connection.execute(f\"FROM '{PATH}'\"); half.fetchmany(5)",
     "variable": "variable = table; half = connection.execute('FROM variable'); half.fetchone()",
     "relation": "half = connection.sql(f\"FROM '{PATH}'\").to_arrow_reader(1000); half.read_next_batch()",
-    "cursor": "cursor = table.cursor('c', start='earliest'); half = cursor.read(); half.__enter__().scan().to_reader()",
+    "cursor": "cursor = table.cursors.open('c'); half = cursor.read(); half.__enter__().scan().to_reader()",
     "follow": "half = iter(table.changes().follow()); next(half)",
     "deleted object": """
 class Late:
@@ -57,7 +57,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for number in range(8):
         rows = {"id": list(range(5000)), "s": [f"w{value % 7} {'x' * (value % 50)}" for value in range(5000)]}
         lance_sql.write(rows, path, mode="append" if number else "create")
-    lance_sql.open(path).create_index("s", "fts")
+    lance_sql.open(path).indices.create("s", "fts")
     return path
 
 

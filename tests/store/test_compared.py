@@ -107,7 +107,7 @@ def test_a_cut_file_is_refused(plain: Store, content: bytes) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> lance_sql.Dataset:
-    made = lance_sql.write({"id": range(300_000), "x": [0.5] * 300_000}, tmp_path / "t.lance").create_index(
+    made = lance_sql.write({"id": range(300_000), "x": [0.5] * 300_000}, tmp_path / "t.lance").indices.create(
         "id", "btree"
     )
     made = made.delete("id = 7")
@@ -171,9 +171,9 @@ def test_files_of_other_writers_are_read_like_others(tmp_path: Path) -> None:
 
 def test_a_handle_that_compares_can_change_its_table(table: lance_sql.Dataset) -> None:
     opened = lance_sql.open(table.uri, checksums=True)
-    changed = opened.update({"x": "1.0"}, "id = 5").merge({"id": [5], "x": [2.0]}, on="id").compact()
-    assert changed.optimize_indices().scan(["x"], "id = 5").to_table()["x"].to_pylist() == [2.0]
-    changed.create_branch("b").delete("id = 6")
+    changed = opened.update({"x": "1.0"}, "id = 5").merge({"id": [5], "x": [2.0]}, on="id").maintenance.compact()
+    assert changed.indices.optimize().scan(["x"], "id = 5").to_table()["x"].to_pylist() == [2.0]
+    changed.branches.create("b").delete("id = 6")
     assert lance_sql.open(table.uri, branch="b", checksums=True).count_rows() == 299_999
-    assert changed.maintain(retain_versions=1).steps[2].outcome == "done"
+    assert changed.maintenance.maintain(retain_versions=1).steps[2].outcome == "done"
     assert lance_sql.verify(table.uri, deep=True).is_healthy

@@ -20,13 +20,17 @@ READS: dict[str, Callable[[Dataset], Any]] = {
     "compared": lambda table: lance_sql.open(table.uri, checksums=True).to_table(),
     "changes": lambda table: table.changes().scan().to_table(),
     "row_history": lambda table: table.row_history().scan().to_table(),
-    "history": lambda table: (table.history(), table.tags(), table.branches(), table.cursors()),
+    "history": lambda table: (table.history(), table.tags.list(), table.branches.list(), table.cursors.list()),
     "sql": lambda table: lance_sql.sql(f"SELECT count(*) FROM '{table.uri}'").fetchall(),
     "search": lambda table: table.search(text="quick", text_column="text").to_table(),
     "diff": lambda table: lance_sql.diff(f"{table.uri}@1", table),
     "verify": lambda table: lance_sql.verify(table.uri, deep=True, lineage=True),
-    "check": lambda table: table.check(),
-    "plans": lambda table: (table.plan_compaction(), table.layout(), table.maintain(dry_run=True)),
+    "check": lambda table: table.rules.check(),
+    "plans": lambda table: (
+        table.maintenance.plan_compaction(),
+        table.maintenance.layout(),
+        table.maintenance.maintain(dry_run=True),
+    ),
 }
 
 WRITES: dict[str, Callable[[Dataset], Any]] = {
@@ -36,13 +40,13 @@ WRITES: dict[str, Callable[[Dataset], Any]] = {
     "delete": lambda table: table.delete("id = 2"),
     "add_columns": lambda table: table.add_columns({"twice": "id * 2"}),
     "drop_columns": lambda table: table.drop_columns("twice"),
-    "compact": lambda table: table.compact(),
-    "create_index": lambda table: table.create_index("id", "btree"),
-    "optimize_indices": lambda table: table.optimize_indices(),
+    "compact": lambda table: table.maintenance.compact(),
+    "create_index": lambda table: table.indices.create("id", "btree"),
+    "optimize_indices": lambda table: table.indices.optimize(),
     "restore": lambda table: table.restore(1),
-    "set_rule": lambda table: table.set_rule("ids", "unique(id)"),
-    "create_tag": lambda table: table.create_tag("first", 1),
-    "create_branch": lambda table: table.create_branch("load").delete("id = 1"),
+    "set_rule": lambda table: table.rules.set("ids", "unique(id)"),
+    "create_tag": lambda table: table.tags.create("first", 1),
+    "create_branch": lambda table: table.branches.create("load").delete("id = 1"),
     "overwrite": lambda table: lance_sql.write({"id": [1], "text": ["a"]}, table, mode="overwrite"),
     "apply_changes": lambda table: lance_sql.apply_changes(table, [{"id": 1, "text": "b"}], "id"),
 }
@@ -51,7 +55,7 @@ WRITES: dict[str, Callable[[Dataset], Any]] = {
 @pytest.fixture
 def table(tmp_path: Path) -> Dataset:
     rows = {"id": [1, 2, 3], "text": ["quick fox", "slow fox", "a dog"]}
-    return lance_sql.write(rows, tmp_path / "t.lance").delete("id = 3").set_rule("texts", "not_null(text)")
+    return lance_sql.write(rows, tmp_path / "t.lance").delete("id = 3").rules.set("texts", "not_null(text)")
 
 
 def refuse(monkeypatch: pytest.MonkeyPatch, *methods: str) -> None:
@@ -78,10 +82,10 @@ def test_writers_put_and_delete_nothing(table: Dataset, monkeypatch: pytest.Monk
 def test_cursors_and_failed_writes_need_not_delete(table: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     refuse(monkeypatch, "delete")
     for number in range(30):
-        with table.latest().cursor("c").read() as changes:
+        with table.latest().cursors.open("c").read() as changes:
             assert changes.count_rows() == (1 if number else 4)
         lance_sql.write({"id": [number], "text": ["e"]}, table, mode="append")
-    table.cursor("c").drop()
+    table.cursors.open("c").drop()
 
     def stopping() -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict({"id": [1], "text": ["e"]})
@@ -94,14 +98,14 @@ def test_cursors_and_failed_writes_need_not_delete(table: Dataset, monkeypatch: 
 
 @pytest.mark.parametrize("verb", ["cleanup", "delete_tag", "delete_branch", "drop"])
 def test_others_delete(table: Dataset, verb: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    table.create_tag("t")
-    table.create_branch("b")
+    table.tags.create("t")
+    table.branches.create("b")
     lance_sql.write({"id": [5], "text": ["e"]}, table, mode="append")
     refuse(monkeypatch, "delete")
     verbs: dict[str, Callable[[], Any]] = {
-        "cleanup": lambda: table.latest().compact().cleanup(retain_versions=1),
-        "delete_tag": lambda: table.delete_tag("t"),
-        "delete_branch": lambda: table.delete_branch("b"),
+        "cleanup": lambda: table.latest().maintenance.compact().maintenance.cleanup(retain_versions=1),
+        "delete_tag": lambda: table.tags.delete("t"),
+        "delete_branch": lambda: table.branches.delete("b"),
         "drop": lambda: lance_sql.sql(f"DROP TABLE '{table.uri}'"),
     }
     with pytest.raises(PermissionError):

@@ -133,7 +133,7 @@ def test_allowed_bases_are_part_of_the_options() -> None:
 
 def test_a_clone_reads_the_files_that_it_was_made_of(tmp_path: Path) -> None:
     made = lance_sql.write({"id": [1, 2]}, "memory://clones/t.lance")
-    clone = made.shallow_clone(tmp_path / "c.lance")
+    clone = made.branches.shallow_clone(tmp_path / "c.lance")
     assert clone.scan().to_table().num_rows == 2
     assert clone.delete("id = 1").count_rows() == 1
     with pytest.raises(ForeignBase):

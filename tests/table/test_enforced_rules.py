@@ -41,13 +41,13 @@ WRITES: dict[str, Callable[[Dataset], object]] = {
 
 
 def _job(table: Dataset) -> Dataset:
-    job = lance_sql.begin_write(table, pa.schema([("id", pa.int64()), ("amount", pa.int64())]), mode="append")
-    return job.commit([job.write({"id": [9], "amount": [-9]})])
+    job = lance_sql.begin_write(pa.schema([("id", pa.int64()), ("amount", pa.int64())]), table, mode="append")
+    return job.write({"id": [9], "amount": [-9]})
 
 
 @pytest.mark.parametrize("name", WRITES)
 def test_a_write_that_breaks_a_rule_leaves_nothing(table: Dataset, name: str) -> None:
-    ruled = table.set_rule("sane", "amount >= 0", enforce=True)
+    ruled = table.rules.set("sane", "amount >= 0", enforce=True)
     before = ruled.scan().to_table()
     files = _files(ruled)
 
@@ -64,8 +64,8 @@ def test_columns_that_change_names_with_each_other_are_looked_at(tmp_path: Path)
     pairs = pa.array([{"x": 1, "y": -1}, {"x": 2, "y": -2}], pa.struct([("x", pa.int64()), ("y", pa.int64())]))
     rows = pa.table({"amount": [10, 20], "change": [-10, 0], "note": [1, 2], "pair": pairs})
     ruled = lance_sql.write(rows, tmp_path / "t.lance")
-    ruled = ruled.set_rule("sane", "amount >= 0", enforce=True).set_rule("member", "pair.x > 0", enforce=True)
-    ruled = ruled.set_rule("once", "unique(note)", enforce=True)
+    ruled = ruled.rules.set("sane", "amount >= 0", enforce=True).rules.set("member", "pair.x > 0", enforce=True)
+    ruled = ruled.rules.set("once", "unique(note)", enforce=True)
 
     for names, rule in (
         ({"amount": "change", "change": "amount"}, "sane"),
@@ -76,11 +76,11 @@ def test_columns_that_change_names_with_each_other_are_looked_at(tmp_path: Path)
     assert ruled.latest().version == ruled.version
 
     renamed = ruled.rename_columns({"note": "amount", "amount": "note"})
-    assert renamed.check().is_kept
+    assert renamed.rules.check().is_kept
 
 
 def test_the_error_has_the_report(table: Dataset) -> None:
-    ruled = table.set_rule("states", "accepted_values(status, 'open', 'paid')", enforce=True).set_rule(
+    ruled = table.rules.set("states", "accepted_values(status, 'open', 'paid')", enforce=True).rules.set(
         "ids", "unique(id)"
     )
 
@@ -95,15 +95,17 @@ def test_the_error_has_the_report(table: Dataset) -> None:
 
 
 def test_rules_that_are_kept_let_everything_through(table: Dataset) -> None:
-    ruled = table.set_rule("ids", "unique(id)", enforce=True).set_rule("sane", "amount >= 0", enforce=True)
-    ruled = ruled.set_rule("steady", "row_count_change(-0.5, 1)", enforce=True)
+    ruled = table.rules.set("ids", "unique(id)", enforce=True).rules.set("sane", "amount >= 0", enforce=True)
+    ruled = ruled.rules.set("steady", "row_count_change(-0.5, 1)", enforce=True)
 
     made = lance_sql.write({"id": [4], "amount": [1], "status": ["open"]}, ruled, mode="append")
-    made = made.delete("id = 4").update({"id": "id + 10"}, "true").compact().add_columns({"net": "amount / 2"})
+    made = (
+        made.delete("id = 4").update({"id": "id + 10"}, "true").maintenance.compact().add_columns({"net": "amount / 2"})
+    )
     with pytest.raises(ContractBroken, match="3 rows in version"):
         made.delete("id > 11")
 
-    assert made.latest().check().is_kept
+    assert made.latest().rules.check().is_kept
     assert [
         row["enforce"] for row in lance_sql.sql(f"SELECT enforce FROM lance_rules('{made.uri}')").to_table().to_pylist()
     ] == [True] * 3
@@ -111,23 +113,23 @@ def test_rules_that_are_kept_let_everything_through(table: Dataset) -> None:
 
 def test_a_restore_and_a_rule_set_anew_go_through(table: Dataset) -> None:
     broken = lance_sql.write({"id": [4], "amount": [-1], "status": ["open"]}, table, mode="append")
-    mended = broken.delete("amount < 0").set_rule("sane", "amount >= 0", enforce=True)
+    mended = broken.delete("amount < 0").rules.set("sane", "amount >= 0", enforce=True)
 
     restored = lance_sql.open(mended.uri, version=broken.version).restore()
-    again = mended.latest().set_rule("sane", "amount >= 0")
+    again = mended.latest().rules.set("sane", "amount >= 0")
 
     assert restored.count_rows("amount < 0") == again.count_rows("amount < 0") == 1
-    assert not again.rules()["sane"].enforce
+    assert not again.rules.list()["sane"].enforce
     assert again.update({"amount": "-7"}, "id = 1").count_rows("amount = -7") == 1
 
 
 def test_a_rule_that_only_warns_is_not_enforced(table: Dataset) -> None:
     with pytest.raises(InvalidArgument, match="cannot be enforced"):
-        table.set_rule("sane", "amount >= 0", severity="warn", enforce=True)
+        table.rules.set("sane", "amount >= 0", severity="warn", enforce=True)
 
 
 def test_the_second_of_two_writers_of_one_key_is_refused(table: Dataset) -> None:
-    ruled = table.set_rule("ids", "unique(id)", enforce=True)
+    ruled = table.rules.set("ids", "unique(id)", enforce=True)
     writers = 4
     together = Barrier(writers)
 
@@ -152,7 +154,7 @@ def test_random_writes_are_committed_just_when_the_rules_are_kept(tmp_path: Path
     rng = np.random.default_rng(seed)
     stable = bool(rng.integers(2))
     table = lance_sql.write({"id": [0], "v": [0]}, tmp_path / "t.lance", stable_row_ids=stable)
-    table = table.set_rule("ids", "unique(id)", enforce=True).set_rule("small", "v < 8", enforce=True)
+    table = table.rules.set("ids", "unique(id)", enforce=True).rules.set("small", "v < 8", enforce=True)
     rows = [(0, 0)]
     for _ in range(40):
         kind = rng.choice(["append", "update", "shift", "delete", "compact"])
@@ -174,7 +176,7 @@ def test_random_writes_are_committed_just_when_the_rules_are_kept(tmp_path: Path
             wanted = [row for row in rows if row[0] != low]
             write = partial(table.delete, f"id = {low}")
         else:
-            write = table.compact
+            write = table.maintenance.compact
         ids = [i for i, _ in wanted]
         if len(set(ids)) == len(ids) and all(v < 8 for _, v in wanted):
             write()
@@ -193,16 +195,16 @@ SELF = "foreign_key(boss, 'people.lance', id)"
 @pytest.fixture
 def people(tmp_path: Path) -> lance_sql.Dataset:
     table = lance_sql.write({"id": [1], "boss": [1]}, tmp_path / "people.lance")
-    table = table.set_rule("boss", SELF, enforce=True)
+    table = table.rules.set("boss", SELF, enforce=True)
     return lance_sql.write({"id": [2, 3], "boss": [2, 2]}, table, mode="append")
 
 
 def test_a_foreign_key_into_its_own_table_sees_the_rows_of_the_same_commit(people: lance_sql.Dataset) -> None:
     people = people.merge({"id": [3, 9], "boss": [9, 9]}, on="id")
-    with people.staged("hires") as staged:
+    with people.branches.staged("hires") as staged:
         lance_sql.write({"id": [20, 21], "boss": [21, 20]}, staged, mode="append")
     people = lance_sql.write({"id": [7, 8], "boss": [8, 7]}, people.latest(), mode="overwrite")
-    assert people.check().is_kept
+    assert people.rules.check().is_kept
 
 
 @pytest.mark.parametrize(

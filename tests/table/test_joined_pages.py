@@ -74,7 +74,7 @@ def check_days(tmp_path: Path, share: float, keys: str, file_version: str, insid
         expected += values.to_pylist()
         lance_sql.write(rows, path, mode="append" if day else "create", file_version=file_version)
     check(lance_sql.open(path), expected)
-    compacted = lance_sql.open(path).compact()
+    compacted = lance_sql.open(path).maintenance.compact()
     assert (len(compacted.snapshot.manifest.fragments) == 1) == (share <= 0.5)
     check(compacted, expected)
     updated = compacted.update({"x": "x"}, "id % 2 = 0")
@@ -157,7 +157,7 @@ def test_json_below_null(tmp_path: Path, kind: str, file_version: Any) -> None:
     expected = lance_sql.write(rows, tmp_path / "t.lance", file_version=file_version).to_table().to_pylist()
     assert [row["x"] for row in expected] == [value.as_py() for value in _stripped(values)]
     ours = lance_sql.open(tmp_path / "t.lance")
-    assert ours.compact().update({"id": "id + 1"}, "id = 1").count_rows("x IS NULL") == values.null_count
+    assert ours.maintenance.compact().update({"id": "id + 1"}, "id = 1").count_rows("x IS NULL") == values.null_count
     assert lance_sql.verify(tmp_path / "t.lance", deep=True).is_healthy
     assert ours.take([1], ["x"]).num_rows == 1
     theirs = lance.write_dataset(rows, tmp_path / "u.lance", data_storage_version=file_version)
@@ -196,7 +196,7 @@ def test_tables_with_blobs_are_compacted(tmp_path: Path, file_version: Any, writ
                 lance.write_dataset(rows, tmp_path / "t.lance", mode=mode, data_storage_version=file_version)
             except OSError as error:
                 pytest.skip(f"pylance does not write it: {error}")
-    table = lance_sql.open(tmp_path / "t.lance").compact()
+    table = lance_sql.open(tmp_path / "t.lance").maintenance.compact()
     assert len(table.snapshot.manifest.fragments) == 1
     assert table.to_table().column("b").to_pylist() == [b"x" * number for number in range(3) for _ in range(5)]
 
@@ -283,9 +283,9 @@ def test_fragments_whose_categories_do_not_fit_one_file_are_not_rewritten_again(
         mode: Any = "append" if day else "create"
         table = lance_sql.write(rows(day), tmp_path / "t.lance", mode=mode, file_version=version)
         expected += rows(day).to_pylist()
-    compacted = table.compact()
+    compacted = table.maintenance.compact()
     assert [fragment.physical_rows for fragment in compacted.snapshot.manifest.fragments] == [200, 200, 200]
     assert compacted.to_table().to_pylist() == expected
-    assert compacted.compact().version == compacted.version
-    less = compacted.delete("day = 2").compact()
+    assert compacted.maintenance.compact().version == compacted.version
+    less = compacted.delete("day = 2").maintenance.compact()
     assert sorted(less.to_table().to_pylist(), key=str) == sorted((row for row in expected if row["day"] != 2), key=str)

@@ -161,7 +161,7 @@ def test_an_old_handle_of_a_table_that_was_replaced_leaves_nothing_wrong_behind(
     assert old.manifest.transaction_section is not None
     shutil.rmtree(path)
     lance_sql.write(pa.table({"x": list(range(5000))}), path)
-    lance_sql.open(path).create_index("x", kind="zonemap")
+    lance_sql.open(path).indices.create("x", kind="zonemap")
     for file in (path / "_versions").glob("*.manifest"):
         os.utime(file, (0, 0))
     new = lance_sql.open(path, version=2).snapshot

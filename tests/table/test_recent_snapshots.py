@@ -38,7 +38,7 @@ def path(tmp_path: Path) -> Path:
     rows = pa.table({"x": list(range(60_000)), "s": [f"text {number % 7}" for number in range(60_000)]})
     table = lance_sql.write(rows, path, max_rows_per_file=30_000)
     table.delete("x = 3")
-    lance_sql.open(path).create_index("x", "btree")
+    lance_sql.open(path).indices.create("x", "btree")
     return path
 
 
@@ -176,7 +176,7 @@ def test_files_that_have_just_been_written_are_not_trusted(path: Path, monkeypat
 
 
 def test_a_table_with_files_at_another_place_is_opened_anew(path: Path, tmp_path: Path) -> None:
-    lance_sql.open(path).shallow_clone(tmp_path / "clone.lance")
+    lance_sql.open(path).branches.shallow_clone(tmp_path / "clone.lance")
     clone = lance_sql.open(tmp_path / "clone.lance")
     assert lance_sql.open(tmp_path / "clone.lance").snapshot is clone.snapshot
     assert len(read(clone)) == 35_997
@@ -243,11 +243,11 @@ assert os.waitpid(child, 0)[1] == 0
 
 
 def test_removed_files_leave_the_disk(path: Path) -> None:
-    lance_sql.open(path).create_branch("b")
+    lance_sql.open(path).branches.create("b")
     lance_sql.open(path, branch="b").delete("x = 9")
     removals: list[Callable[[], object]] = [
-        lambda: lance_sql.open(path).cleanup(older_than="0d"),
-        lambda: lance_sql.open(path).delete_branch("b"),
+        lambda: lance_sql.open(path).maintenance.cleanup(older_than="0d"),
+        lambda: lance_sql.open(path).branches.delete("b"),
         lambda: table_folders.drop(str(path)),
     ]
     for remove in removals:

@@ -98,7 +98,7 @@ def test_reading_leaves_nothing_to_the_collector(tmp_path: Path, version: Any) -
 def test_a_damaged_index_leaves_nothing_to_the_collector(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     lance_sql.write(rows(has_structs=True).select(["id", "x"]), path)
-    lance_sql.open(path).create_index("id", "btree")
+    lance_sql.open(path).indices.create("id", "btree")
     for file in path.glob("_indices/*/*.lance"):
         file.write_bytes(file.read_bytes()[:-20])
     gc.collect()
@@ -116,10 +116,10 @@ def test_writing_leaves_nothing_to_the_collector(tmp_path: Path) -> None:
     lance_sql.write(table.slice(0, 10), path, mode="append")
     lance_sql.open(path).update({"x": "x + 1"}, "id % 100 = 3")
     lance_sql.open(path).merge(table.slice(100, 10), "id")
-    lance_sql.open(path).create_index("id", "btree")
-    lance_sql.open(path).create_index("vector", "ivf_flat", num_partitions=4)
+    lance_sql.open(path).indices.create("id", "btree")
+    lance_sql.open(path).indices.create("vector", "ivf_flat", num_partitions=4)
     lance_sql.open(path).search(np.zeros(8, np.float32), k=3, columns=["id"]).to_table()
-    lance_sql.open(path).compact()
+    lance_sql.open(path).maintenance.compact()
     lance_sql.open(path).changes(since=1).to_table()
     assert not left_to_the_collector()
 

@@ -53,9 +53,9 @@ def test_the_newest_version_is_that_of_the_other_table(path: Path, is_read: bool
     "change",
     [
         lambda table: table.drop_columns(["y"]),
-        lambda table: table.update_config({"key": "value"}),
+        lambda table: table.config.update({"key": "value"}),
         lambda table: table.delete("x = 100"),
-        lambda table: table.create_index("x", "btree"),
+        lambda table: table.indices.create("x", "btree"),
     ],
 )
 def test_changes_are_made_of_the_other_table(path: Path, change: Callable[[Dataset], Dataset]) -> None:

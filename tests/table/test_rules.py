@@ -58,7 +58,7 @@ def table(tmp_path: Path) -> Dataset:
     ],
 )
 def test_each_kind_of_rule(table: Dataset, rule: str, broken: int | None, message: str) -> None:
-    report = table.set_rule("it", rule).check()
+    report = table.rules.set("it", rule).rules.check()
     (result,) = report.results
     assert (result.is_kept, result.broken) == (not message, broken)
     assert message in result.message
@@ -91,58 +91,58 @@ def test_rules_that_make_no_sense_are_refused_when_they_are_set(
     table: Dataset, rule: str, error: type[Exception]
 ) -> None:
     with pytest.raises((error, lance_sql.UnsupportedFeature)):
-        table.set_rule("it", rule)
+        table.rules.set("it", rule)
     with pytest.raises(InvalidArgument):
-        table.set_rule("a b", "unique(id)")
+        table.rules.set("a b", "unique(id)")
     with pytest.raises(InvalidArgument, match="Did you mean 'unique'"):
-        table.set_rule("it", "uniqe(id)")
+        table.rules.set("it", "uniqe(id)")
     with pytest.raises(InvalidArgument):
-        table.set_rule("it", "unique(id)", severity="fatal")  # type: ignore[arg-type]  # wrong on purpose
-    assert table.latest().rules() == {}
+        table.rules.set("it", "unique(id)", severity="fatal")  # type: ignore[arg-type]  # wrong on purpose
+    assert table.latest().rules.list() == {}
 
 
 def test_rules_are_replaced_dropped_and_travel_with_the_table(table: Dataset) -> None:
-    table.set_rule("a", "unique(id)").set_rule("b", "amount > 0", severity="warn").set_rule("a", "not_null(id)")
+    table.rules.set("a", "unique(id)").rules.set("b", "amount > 0", severity="warn").rules.set("a", "not_null(id)")
     lance.dataset(table.uri).delete("id = 1")
     latest = table.latest()
-    assert {name: (rule.text, rule.severity) for name, rule in latest.rules().items()} == {
+    assert {name: (rule.text, rule.severity) for name, rule in latest.rules.list().items()} == {
         "a": ("not_null(id)", "error"),
         "b": ("amount > 0", "warn"),
     }
-    assert latest.check("b").is_kept
-    assert not latest.check("b").results[0].is_kept
+    assert latest.rules.check("b").is_kept
+    assert not latest.rules.check("b").results[0].is_kept
     assert [row[0] for row in lance_sql.connect().sql(f"FROM lance_rules('{table.uri}')").fetchall()] == ["a", "b"]
     with pytest.raises(InvalidArgument, match=r"no rule 'c'\. Rules: a, b"):
-        latest.check("c")
-    assert set(latest.drop_rule("a").rules()) == {"b"}
+        latest.rules.check("c")
+    assert set(latest.rules.drop("a").rules.list()) == {"b"}
     with pytest.raises(VersionNotFound, match="No rule 'a'"):
-        latest.drop_rule("a")
+        latest.rules.drop("a")
 
 
 def test_only_changed_rows_are_looked_at(table: Dataset) -> None:
-    made = table.set_rule("sane", "amount >= 0").set_rule("one", "unique(id)").set_rule("known", "not_null(id)")
+    made = table.rules.set("sane", "amount >= 0").rules.set("one", "unique(id)").rules.set("known", "not_null(id)")
     lance_sql.write({"id": [9], "amount": [3.0]}, table.uri, mode="append")
     latest = table.latest()
-    assert not latest.check().is_kept
-    report = latest.check(since=made.version)
+    assert not latest.rules.check().is_kept
+    report = latest.rules.check(since=made.version)
     assert report.is_kept
     assert report.since == made.version
     # a key that was there before
     lance_sql.write({"id": [2], "amount": [3.0]}, table.uri, mode="append")
-    (broken,) = table.latest().check(since=latest.version).broken
+    (broken,) = table.latest().rules.check(since=latest.version).broken
     assert (broken.rule.name, broken.broken) == ("one", 2)
-    assert latest.check(since=latest.version).is_kept
+    assert latest.rules.check(since=latest.version).is_kept
 
 
 def test_broken_rules_prevent_publishing(table: Dataset) -> None:
-    made = table.set_rule("sane", "amount > -10").set_rule("odd", "id % 2 = 1", severity="warn")
-    with made.staged("load") as branch:
+    made = table.rules.set("sane", "amount > -10").rules.set("odd", "id % 2 = 1", severity="warn")
+    with made.branches.staged("load") as branch:
         lance_sql.write({"id": [10], "amount": [-99.0]}, branch, mode="append")
     with pytest.raises(ContractBroken, match=r"not published: sane, amount > -10: 1 row breaks it, such as id=10"):
-        made.publish("load")
-    assert "load" in made.branches()
+        made.branches.publish("load")
+    assert "load" in made.branches.list()
     lance_sql.open(table.uri, branch="load").update({"amount": "1.0"}, "id = 10")
-    assert made.publish("load").count_rows("id = 10") == 1
+    assert made.branches.publish("load").count_rows("id = 10") == 1
 
 
 @seeds(range(6), range(6, 12))
@@ -152,7 +152,9 @@ def test_changed_rows_break_a_rule_when_all_rows_do(tmp_path: Path, seed: int) -
     path = str(tmp_path / "t.lance")
     table = lance_sql.write({"id": list(range(20)), "v": [0] * 20}, path)
     table = (
-        table.set_rule("ids", "unique(id)").set_rule("v", "v < 5").set_rule("known", "accepted_values(v, 0, 1, 2, 7)")
+        table.rules.set("ids", "unique(id)")
+        .rules.set("v", "v < 5")
+        .rules.set("known", "accepted_values(v, 0, 1, 2, 7)")
     )
     for _ in range(10):
         before = table.latest()
@@ -167,7 +169,7 @@ def test_changed_rows_break_a_rule_when_all_rows_do(tmp_path: Path, seed: int) -
             case 3:
                 before.update({"id": str(choice.randint(0, 40))}, f"id = {choice.randint(0, 40)}")
         after = table.latest()
-        whole, changed = after.check(), after.check(since=before.version)
+        whole, changed = after.rules.check(), after.rules.check(since=before.version)
         kept = [[each.is_kept for each in report.results] for report in (whole, changed)]
         assert kept[0] == kept[1]
         if not whole.is_kept:
@@ -194,11 +196,11 @@ def test_the_verbs(table: Dataset) -> None:
 
 def test_a_column_in_the_place_of_another_one_changes_every_row(tmp_path: Path) -> None:
     made = lance_sql.write({"id": [1, 2], "v": [5, 6], "w": [-5, -6]}, tmp_path / "t.lance")
-    made = made.set_rule("there", "not_null(v)").set_rule("sane", "v > 0")
+    made = made.rules.set("there", "not_null(v)").rules.set("sane", "v > 0")
     swapped = made.rename_columns({"v": "w", "w": "v"})
-    assert [each.rule.name for each in swapped.check(since=made.version).broken] == ["sane"]
+    assert [each.rule.name for each in swapped.rules.check(since=made.version).broken] == ["sane"]
     empty = made.drop_columns("v").add_columns([pa.field("v", pa.int64())])
-    assert [each.rule.name for each in empty.check(since=made.version).broken] == ["there"]
+    assert [each.rule.name for each in empty.rules.check(since=made.version).broken] == ["there"]
 
 
 @pytest.mark.parametrize("enforce", [False, True])
@@ -208,7 +210,7 @@ def test_columns_of_rules_that_change(
     tmp_path: Path, enforce: bool, text: str, verb: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = lance_sql.write({"id": [1, 2], "s": [1, 2], "v": [1, 2]}, tmp_path / "t.lance")
-    table = table.set_rule("ids", "unique(id)").set_rule("r", text, enforce=enforce)
+    table = table.rules.set("ids", "unique(id)").rules.set("r", text, enforce=enforce)
 
     def act(name: str) -> Dataset:
         if verb == "cast":
@@ -219,39 +221,39 @@ def test_columns_of_rules_that_change(
 
     if verb == "cast" and "null" in text + text.replace("unique", "null"):
         # these rules take any type
-        assert act("s").check().is_kept
+        assert act("s").rules.check().is_kept
         return
     act("v")
-    assert table.latest().check().is_kept
+    assert table.latest().rules.check().is_kept
     assert not caplog.records
     if enforce:
         with pytest.raises(ContractBroken, match="has the rule r, "):
             act("s")
-        assert table.latest().check().is_kept
+        assert table.latest().rules.check().is_kept
         return
     act("s")
     (record,) = caplog.records
     assert "the rule r, " in record.getMessage()
     table = table.latest()
-    assert {name: rule.kind for name, rule in table.rules().items()} == {"ids": "unique", "r": "unusable"}
-    assert [each.rule.name for each in table.check().broken] == ["r"]
-    assert table.check("ids").is_kept
+    assert {name: rule.kind for name, rule in table.rules.list().items()} == {"ids": "unique", "r": "unusable"}
+    assert [each.rule.name for each in table.rules.check().broken] == ["r"]
+    assert table.rules.check("ids").is_kept
 
 
 @pytest.mark.parametrize("value", [None, "no JSON", "[]", '{"rule": 5}', "{}"])
 def test_one_rule_that_cannot_be_checked_leaves_the_others(tmp_path: Path, value: str | None) -> None:
     table = lance_sql.write({"id": [1, 1], "s": [1, 2]}, tmp_path / "t.lance")
-    table = table.set_rule("ids", "unique(id)").set_rule("r", "s > 0").set_rule("warned", "s > 0", severity="warn")
+    table = table.rules.set("ids", "unique(id)").rules.set("r", "s > 0").rules.set("warned", "s > 0", severity="warn")
     if value is None:
         # another library does not know the rules
         change: Any = {"path": "s", "name": "other"}
         lance.dataset(table.uri).alter_columns(change)
     else:
-        table.update_config({"lance_sql.rule.r": value})
+        table.config.update({"lance_sql.rule.r": value})
     table = lance_sql.open(table.uri)
-    assert table.rules()["r"].kind == "unusable"
-    report = table.check()
+    assert table.rules.list()["r"].kind == "unusable"
+    report = table.rules.check()
     assert {each.rule.name for each in report.broken} >= {"ids", "r"}
     assert "set it again, or drop it" in next(each.message for each in report.broken if each.rule.name == "r")
-    assert [each.rule.name for each in table.check("ids").results] == ["ids"]
-    assert "r" not in table.drop_rule("r").rules()
+    assert [each.rule.name for each in table.rules.check("ids").results] == ["ids"]
+    assert "r" not in table.rules.drop("r").rules.list()

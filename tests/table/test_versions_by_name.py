@@ -21,7 +21,7 @@ from lance_sql.values import moments
 def table(tmp_path: Path) -> lance_sql.Dataset:
     """Version 1 was committed before version 2, which the tag `audited` names; 3 is the newest."""
     made = lance_sql.write({"id": [1]}, tmp_path / "t.lance").update({"id": "2"}, "true")
-    made.create_tag("audited")
+    made.tags.create("audited")
     return made.update({"id": "3"}, "true")
 
 
@@ -66,9 +66,9 @@ def test_every_door_takes_it(table: lance_sql.Dataset, name: str, monkeypatch: p
     assert lance_sql.audit(table.uri, version=version).versions == (2,)
     _ = lance_sql.salvage(table.uri, table.uri + ".saved", version=version)
     assert lance_sql.open(table.uri + ".saved").to_table()["id"].to_pylist() == [2]
-    table.create_tag("same", version)
-    table.move_tag("same", version)
-    assert table.tags()["same"].version == 2
+    table.tags.create("same", version)
+    table.tags.move("same", version)
+    assert table.tags.list()["same"].version == 2
     assert table.restore(version).to_table()["id"].to_pylist() == [2]
 
 
@@ -106,8 +106,8 @@ def test_a_number_is_a_version_even_if_a_tag_has_it(table: lance_sql.Dataset) ->
         f"SELECT DISTINCT _commit_version FROM lance_changes('{table.uri}', since := '2')"
     ).fetchall() == [(3,)]
     assert lance_sql.open(table.uri, tag="2").version == 3
-    table.delete_tag("2")
-    assert list(table.tags()) == ["audited"]
+    table.tags.delete("2")
+    assert list(table.tags.list()) == ["audited"]
 
 
 def test_a_tag_is_stronger_than_a_branch_and_a_branch_than_a_time(table: lance_sql.Dataset) -> None:
@@ -126,7 +126,7 @@ def test_what_is_neither_is_said(table: lance_sql.Dataset) -> None:
     for wrong in (1.5, True, ["audited"]):
         with pytest.raises(InvalidArgument, match="is not a whole number, a tag or a time"):
             lance_sql.open(table.uri, version=wrong)  # type: ignore[arg-type]  # wrong on purpose
-    table.create_branch("b")
+    table.branches.create("b")
     with pytest.raises(InvalidArgument, match=r"names version 2 of branch 'main'"):
         lance_sql.open(table.uri, version="audited", branch="b")
     with pytest.raises(InvalidArgument, match="of branch 'main'"):

@@ -207,7 +207,7 @@ def test_lost_lineage_is_found(orders: lance_sql.Dataset, tmp_path: Path) -> Non
     plain = lance_sql.write(ROWS, tmp_path / "plain.lance", stable_row_ids=False)
     with pytest.raises(InvalidArgument, match="without stable row ids"):
         assert_invariants(plain, lineage_since=1)
-    orders.create_tag("before")
+    orders.tags.create("before")
     changed = orders.update({"status": "'x'"}, "true")
     for since in (1, "before", "2100-01-01"):
         assert_invariants(changed, lineage_since=since)

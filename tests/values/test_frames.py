@@ -52,4 +52,4 @@ def test_categories_with_null_stay_categories(tmp_path: Path, version: Any, item
         for chunk in table.to_table()["v"].chunks:
             categories = (chunk.values if is_nested else chunk).dictionary.to_pylist()
             assert len(set(categories)) == len(categories)
-        table = table.compact()
+        table = table.maintenance.compact()

@@ -48,9 +48,9 @@ def test_a_guessed_name_is_answered(table: lance_sql.Dataset) -> None:
                 getattr(thing, guess)
             assert str(raised.value).endswith(f"has no attribute {guess!r}: use {answer}")
     with pytest.raises(AttributeError, match=r"'Dataset' object has no attribute 'hed'\. Did you mean 'head'\?"):
-        table.hed  # noqa: B018
+        table.hed  # type: ignore[attr-defined]  # noqa: B018
     with pytest.raises(AttributeError, match=r"'_private'$"):
-        table._private  # noqa: B018
+        table._private  # type: ignore[attr-defined]  # noqa: B018
     assert not hasattr(table, "__array__")
 
 
@@ -79,8 +79,8 @@ CALLS: list[tuple[Callable[[Any], object], str]] = [
     (lambda table: table.count_rows(where="id = 1"), "count_rows() .* 'where'. Did you mean 'filter'?"),
     (lambda table: table.delete(filter="id = 1"), "delete() .* 'filter'. Did you mean 'where'?"),
     (lambda table: table.update({"id": "1"}, filter="id = 1"), "update() .* 'filter'. Did you mean 'where'?"),
-    (lambda table: table.compact(target_rows_per_fragment=1), "compact() .* Did you mean 'target_rows'?"),
-    (lambda table: table.cleanup(keep=1), "cleanup() .* 'keep'. Did you mean 'retain_versions'?"),
+    (lambda table: table.maintenance.compact(target_rows_per_fragment=1), "compact() .* Did you mean 'target_rows'?"),
+    (lambda table: table.maintenance.cleanup(keep=1), "cleanup() .* 'keep'. Did you mean 'retain_versions'?"),
     (lambda table: table.merge({"id": [1]}, key="id"), "merge() .* 'key'. Did you mean 'on'?"),
     (lambda table: table.changes(from_version=1), "changes() .* 'from_version'. Did you mean 'since'?"),
     (lambda table: OURS.diff(table, keys="id"), "diff() .* 'keys'. Did you mean 'key'?"),

@@ -14,39 +14,39 @@ import lance_sql
 @pytest.fixture
 def table(tmp_path: Path) -> lance_sql.Dataset:
     rows = {"id": [1, 2], "v": pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2))}
-    made = lance_sql.write(rows, tmp_path / "t.lance").create_index("id", "btree").set_rule("positive", "id > 0")
-    made.create_tag("audited")
-    made.create_branch("dev")
-    made.cursor("warehouse")
+    made = lance_sql.write(rows, tmp_path / "t.lance").indices.create("id", "btree").rules.set("positive", "id > 0")
+    made.tags.create("audited")
+    made.branches.create("dev")
+    made.cursors.open("warehouse")
     return made
 
 
 def results(table: lance_sql.Dataset) -> dict[str, Any]:
     """Every result of the public interface."""
     return {
-        "branches": table.branches(),
+        "branches": table.branches.list(),
         "changes": table.changes(),
-        "check": table.check(),
-        "cleanup": table.cleanup(dry_run=True),
-        "cursors": table.cursors(),
+        "check": table.rules.check(),
+        "cleanup": table.maintenance.cleanup(dry_run=True),
+        "cursors": table.cursors.list(),
         "dataset": table,
         "diff": lance_sql.diff(table),
         "feed": table.changes().scan(),
         "history": table.history(),
         "history entry": table.history()[-1],
-        "indices": table.indices(),
-        "lag": table.cursor("warehouse").lag(),
+        "indices": table.indices.list(),
+        "lag": table.cursors.open("warehouse").lag(),
         "last change": table.last_change,
-        "layout": table.layout(),
+        "layout": table.maintenance.layout(),
         "repair": lance_sql.repair(table.uri, dry_run=True),
         "row history": table.row_history(),
-        "rules": table.rules(),
+        "rules": table.rules.list(),
         "scan": table.scan(),
         "search": table.search([1.0, 2.0]),
         "search changes": table.search_changes([1.0, 2.0], since=1),
         "sql": lance_sql.sql(f"SELECT id FROM '{table.uri}'"),
-        "statistics": table.statistics(),
-        "tags": table.tags(),
+        "statistics": table.maintenance.statistics(),
+        "tags": table.tags.list(),
         "verify": lance_sql.verify(table.uri),
         "versions": table.versions(),
         "written": lance_sql.sql(f"DELETE FROM '{table.uri}' WHERE id = 77"),
@@ -62,15 +62,15 @@ def test_every_result_has_a_table_for_notebooks_and_a_short_repr(table: lance_sq
 
 
 def test_records_show_what_they_know(table: lance_sql.Dataset) -> None:
-    assert repr(table.tags()["audited"]).startswith("Ref(name='audited', version=3, created_at=")
-    shown = repr(table.cursors()["warehouse"])
+    assert repr(table.tags.list()["audited"]).startswith("Ref(name='audited', version=3, created_at=")
+    shown = repr(table.cursors.list()["warehouse"])
     assert "position=0" in shown
     assert "token" not in shown
-    page = table.cursors()._repr_html_()  # type: ignore[attr-defined]  # of the class below dict
+    page = table.cursors.list()._repr_html_()  # type: ignore[attr-defined]  # of the class below dict
     assert "<th>position</th>" in page
     assert "<th>token</th>" not in page
-    assert repr(table.cleanup(dry_run=True)) == "CleanupPlan(no versions, files=0, num_bytes=0)"
-    assert repr(lance_sql.begin_write(table.uri, table.schema, mode="append")).startswith("WriteJob('/")
+    assert repr(table.maintenance.cleanup(dry_run=True)) == "CleanupPlan(no versions, files=0, num_bytes=0)"
+    assert repr(lance_sql.begin_write(table.schema, table.uri, mode="append")).startswith("WriteJob('/")
 
 
 def test_completion_lists_what_can_be_called(table: lance_sql.Dataset) -> None:

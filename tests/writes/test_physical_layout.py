@@ -17,5 +17,5 @@ def test_a_share_of_deleted_rows_is_a_reason_above_the_most(
     tmp_path: Path, deleted: int, reasons: tuple[str, ...]
 ) -> None:
     table = lance_sql.write({"id": list(range(20))}, tmp_path / "t.lance", max_rows_per_file=10)
-    first, _ = table.delete(f"id < {deleted}").layout().fragments
+    first, _ = table.delete(f"id < {deleted}").maintenance.layout().fragments
     assert first.reasons == reasons

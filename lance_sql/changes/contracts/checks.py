@@ -50,7 +50,7 @@ def check(
     rules = read_rules(rules_of or snapshot)
     unknown = [name for name in names or () if name not in rules]
     if unknown:
-        known = f"Rules: {', '.join(rules)}" if rules else "It has none: set_rule (lance-sql rules) adds one"
+        known = f"Rules: {', '.join(rules)}" if rules else "It has none: rules.set (lance-sql rules) adds one"
         raise InvalidArgument(f"{snapshot.name} has no rule {unknown[0]!r}. {known}")
     chosen = [rule for name, rule in rules.items() if names is None or name in names]
     if since is None:

@@ -52,7 +52,8 @@ class Conflicts:
         return CommitConflict(
             f"{count} {'row was' if count == 1 else 'rows were'} changed on {part.branch.head.label} and since version"
             f" {part.branch.ref.version} on {latest.label}, such as {first}. Nothing was published: see"
-            f" plan_publish({part.branch.name!r}).conflicts, give these rows the same values on both, and publish again"
+            f" branches.plan({part.branch.name!r}).conflicts, give these rows the same values on both, and publish"
+            " again"
         )
 
 

@@ -55,7 +55,7 @@ class Branch:
         if not head.manifest.has_stable_row_ids:
             raise InvalidArgument(
                 f"{snapshot.name} has no stable row ids, which match the rows of both branches: call"
-                " enable_stable_row_ids()"
+                " maintenance.enable_stable_row_ids()"
             )
         return cls(name, head, ref)
 

@@ -119,7 +119,7 @@ def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[
     if not damaged:
         return Repair(report, branch, returned)
     opened = opening.open(report.uri, version=healthy, branch=branch, storage_options=storage_options)
-    built = {index.name for index in opened.indices() if index.kind in BUILT and len(index.columns) == 1}
+    built = {index.name for index in opened.indices.list() if index.kind in BUILT and len(index.columns) == 1}
     return Repair(
         report,
         branch,
@@ -150,9 +150,9 @@ def carry_out(planned: Repair, *, storage_options: Mapping[str, Any] | None = No
     dropped = list(planned.dropped)
     for name in planned.rebuilt:
         try:
-            repaired = repaired.optimize_indices([name], rebuild=True)
+            repaired = repaired.indices.optimize([name], rebuild=True)
         except UnsupportedFeature:
             dropped.append(name)
     for name in dropped:
-        repaired = repaired.drop_index(name)
+        repaired = repaired.indices.drop(name)
     return repaired

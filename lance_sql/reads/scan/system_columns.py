@@ -39,8 +39,8 @@ def require(names: Sequence[str], *, stable_row_ids: bool, table: str) -> None:
     if not stable_row_ids and any(name in VERSION_COLUMNS for name in names):
         raise InvalidArgument(
             f"{table} was created without stable row ids, so row history is not recorded and the columns {CREATED_AT}"
-            f" and {LAST_UPDATED_AT} do not exist: enable stable row ids from now on with enable_stable_row_ids(), or"
-            " compare two versions by key"
+            f" and {LAST_UPDATED_AT} do not exist: enable stable row ids from now on with"
+            " maintenance.enable_stable_row_ids(), or compare two versions by key"
         )
 
 

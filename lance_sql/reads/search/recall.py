@@ -63,7 +63,7 @@ def recalls(
     if column_index(snapshot, index) is NO_INDEX:
         raise InvalidArgument(
             f"{snapshot.label} has no vector index on {name!r}, so that every search is exact: build one with"
-            f" create_index({name!r}, 'ivf_pq'), or lance-sql index create"
+            f" indices.create({name!r}, 'ivf_pq'), or lance-sql index create"
         )
     # by the metric of the index, like searches by it
     exact = _by_query(every, snapshot)

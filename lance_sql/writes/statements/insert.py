@@ -212,7 +212,7 @@ def target(
         check_texts(config, "Config values are text", may_be_none=False)
     if mode == "append" and snapshot is not None:
         if config:
-            raise InvalidArgument("Appended rows set no config: leave config= out, and call update_config")
+            raise InvalidArgument("Appended rows set no config: leave config= out, and call config.update")
         chosen = _appended_version(snapshot, wanted_version)
         fields = snapshot.manifest.schema
         if merge_schema:
@@ -288,7 +288,7 @@ def _with_new_columns(snapshot: Snapshot, rows: pa.Schema, file_version: str) ->
 def _check_row_ids(snapshot: Snapshot, wanted: bool) -> None:
     if snapshot.manifest.has_stable_row_ids != wanted:
         has = "has" if not wanted else "does not have"
-        way_out = "or write to another place" if not wanted else "or call enable_stable_row_ids() first"
+        way_out = "or write to another place" if not wanted else "or call maintenance.enable_stable_row_ids() first"
         raise InvalidArgument(
             f"{snapshot.name} {has} stable row ids, which is fixed when a table is created: leave stable_row_ids out,"
             f" {way_out}"

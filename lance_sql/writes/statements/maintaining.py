@@ -52,8 +52,8 @@ class Policy:
 
 
 class MaintenanceOptions(CommitOptions, total=False):
-    """Keywords of `Dataset.maintain`: fields of `Policy`, instead of the values of the table's policy, and the keywords
-    of every change."""
+    """Keywords of `Dataset.maintenance.maintain`: fields of `Policy`, instead of the values of the table's policy, and
+    the keywords of every change."""
 
     target_rows: int | None
     max_deleted_share: float | None
@@ -165,7 +165,7 @@ _READ: Final[Mapping[str, Callable[[str], Any]]] = {
 def maintain(snapshot: Snapshot, options: MaintenanceOptions, *, dry_run: bool) -> Maintenance:
     """Runs the steps on the newest version, or plans them.
 
-    raises: InvalidArgument for an invalid policy; TypeError for unknown options; as `compact`, `optimize_indices` and
+    raises: InvalidArgument for an invalid policy; TypeError for unknown options; as `compact`, `indices.optimize` and
         `cleanup`, except CommitConflict
     """
     names = [name for name in MaintenanceOptions.__annotations__ if name not in CommitOptions.__annotations__]

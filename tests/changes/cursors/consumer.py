@@ -40,7 +40,7 @@ def die_at(step: int) -> None:
 
 def run(table: str, copy: str) -> None:
     """Consumes new changes: all rows of a version, then later commits."""
-    cursor = lance_sql.open(table).cursor("copy")
+    cursor = lance_sql.open(table).cursors.open("copy")
     while True:
         with cursor.read(target=copy) as changes:
             if changes.end < changes.start:

@@ -73,7 +73,7 @@ def deliver(
     """
     own = database.connect() if connection is None else connection
     try:
-        with lance_sql.open(table).cursor("copy").deliver(own) as changes:
+        with lance_sql.open(table).cursors.open("copy").deliver(own) as changes:
             at("begin")
             for row in changes.scan(COLUMNS).to_table().to_pylist():
                 at("insert")
@@ -123,5 +123,5 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Database:
 def table(tmp_path: Path) -> str:
     """The path of a table with a cursor "copy" before its first change."""
     path = str(tmp_path / "t.lance")
-    lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, path).cursor("copy", start="earliest")
+    lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, path).cursors.open("copy", start="earliest")
     return path

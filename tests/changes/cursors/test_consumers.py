@@ -84,7 +84,7 @@ class Story:
         self.next_id = 10
         rows = {"id": list(range(10)), "v": [str(number) for number in range(10)]}
         lance_sql.write(rows, self.path, max_rows_per_file=4)
-        lance_sql.open(self.path).cursor("copy", start=self.choice.choice(["earliest", "snapshot"]))
+        lance_sql.open(self.path).cursors.open("copy", start=self.choice.choice(["earliest", "snapshot"]))
 
     def new_rows(self) -> pa.Table:
         ids = [self.next_id + number for number in range(self.choice.randint(1, 3))]
@@ -112,11 +112,11 @@ class Story:
                 versions = [info.version for info in table.versions()]
                 table.restore(choice.choice(versions))
             case 9:
-                table.compact() if choice.random() < 0.5 else table.cleanup(retain_versions=1)
+                table.maintenance.compact() if choice.random() < 0.5 else table.maintenance.cleanup(retain_versions=1)
             case 10 if choice.random() < 0.3:
                 lance_sql.write(self.new_rows(), self.path, mode="overwrite")
             case _:
-                table.update_config({"k": "v"})
+                table.config.update({"k": "v"})
 
     def check(self) -> None:
         """The copy is the table."""
@@ -126,7 +126,7 @@ class Story:
             for path in (self.path, self.copy)
         )
         assert copy == table
-        assert lance_sql.open(self.path).cursor("copy").lag().versions == 0
+        assert lance_sql.open(self.path).cursors.open("copy").lag().versions == 0
 
 
 def follow(folder: Path, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,7 +47,7 @@ def test_a_run_that_dies_delivers_nothing_twice(table: str, database: Database) 
             deliver(table, database, die)
         deliver(table, database)
         assert database.rows() == expected(table), place
-        assert lance_sql.open(table).cursor("copy").lag().versions == 0
+        assert lance_sql.open(table).cursors.open("copy").lag().versions == 0
 
 
 def test_a_run_may_die_at_every_change_of_the_store(
@@ -95,7 +95,7 @@ def test_a_new_database_begins_where_the_cursor_began(table: str, database: Data
 def test_a_cursor_that_was_put_elsewhere_goes_on_there(table: str, database: Database) -> None:
     deliver(table, database)
     change(table)
-    lance_sql.open(table).cursor("copy").seek("latest")
+    lance_sql.open(table).cursors.open("copy").seek("latest")
     change(table)
     deliver(table, database)
     versions = {version for version, *_ in database.rows()}
@@ -119,6 +119,6 @@ def test_a_position_of_another_table_is_refused(table: str, tmp_path: Path) -> N
 def test_a_text_that_is_no_position_is_refused(table: str, text: str) -> None:
     with (
         pytest.raises(InvalidArgument, match="is not a cursor position"),
-        lance_sql.open(table).cursor("copy").read(after=text),
+        lance_sql.open(table).cursors.open("copy").read(after=text),
     ):
         pass

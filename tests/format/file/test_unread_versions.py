@@ -44,7 +44,7 @@ def test_files_are_not_added(path: str) -> None:
     with pytest.raises(UnsupportedFeature, match=r"version 2\.3, which this release does not write.*0\.2\.0 reads it"):
         lance_sql.write(pa.table({"a": [1], "b": ["y"]}), path, mode="append")
     with pytest.raises(UnsupportedFeature, match=r"version 2\.3, which this release does not write"):
-        lance_sql.open(path).compact()
+        lance_sql.open(path).maintenance.compact()
 
 
 def test_what_needs_no_column_works(path: str) -> None:

@@ -17,7 +17,7 @@ from lance_sql.store.local import LocalStore
 
 def _folder_of_index(path: Path, kind: str, values: list[int]) -> Path:
     """The folder with the files of an index over a table of these values."""
-    lance_sql.write(pa.table({"a": values}), path, mode="overwrite").create_index("a", kind)
+    lance_sql.write(pa.table({"a": values}), path, mode="overwrite").indices.create("a", kind)
     return next((path / "_indices").iterdir())
 
 

@@ -58,7 +58,7 @@ def table(tmp_path: Path) -> lance_sql.Dataset:
     made = made.update(values, "id IN (0, 2, 3)")
     made = made.merge({"id": [0, 9], "b": ["u", "new"]}, on="id")
     made = made.delete("id = 5")
-    return made.compact()
+    return made.maintenance.compact()
 
 
 def test_versions_are_compared_by_row_ids(table: lance_sql.Dataset) -> None:
@@ -145,9 +145,9 @@ def test_types_that_do_not_fit_are_no_obstacle(tmp_path: Path, stable: bool, key
 
 
 def test_rows_of_a_cleaned_up_history_are_compared_by_their_ids(table: lance_sql.Dataset) -> None:
-    table.create_tag("first", 1)
+    table.tags.create("first", 1)
     expected = lance_sql.diff(f"{table.uri}@1", table)
-    table.cleanup(retain_versions=1)
+    table.maintenance.cleanup(retain_versions=1)
     assert [info.version for info in table.versions()] == [1, table.version]
     found = lance_sql.diff(f"{table.uri}@first", table)
     assert told(found, "id") == told(expected, "id")
@@ -155,7 +155,7 @@ def test_rows_of_a_cleaned_up_history_are_compared_by_their_ids(table: lance_sql
 
 
 def test_branches_that_went_apart_need_a_key(table: lance_sql.Dataset) -> None:
-    branch = table.create_branch("dev").update({"b": "'dev'"}, "id = 1")
+    branch = table.branches.create("dev").update({"b": "'dev'"}, "id = 1")
     assert told(lance_sql.diff(table, branch), "id")["updated"] == {1: {"b"}}
     main = table.delete("id = 0")
     with pytest.raises(InvalidArgument, match="pass the columns that identify a row"):
@@ -258,7 +258,7 @@ def test_two_versions_differ_as_their_rows_do(
         elif what == "restore":
             made = made.restore(max(made.version - number, 1))
         else:
-            made = made.compact()
+            made = made.maintenance.compact()
     a, b = (made, first) if backwards else (first, made)
     found = lance_sql.diff(a, b, None if stable else "id")
     assert told(found, "id") == by_brute_force(rows_of(a), rows_of(b), "id", ["v"])
@@ -266,22 +266,22 @@ def test_two_versions_differ_as_their_rows_do(
 
 def test_files_of_the_parent_are_not_new_on_a_branch(tmp_path: Path) -> None:
     table = lance_sql.write({"id": list(range(40))}, tmp_path / "t.lance", max_rows_per_file=10)
-    branch = table.create_branch("load")
+    branch = table.branches.create("load")
     branch = lance_sql.write({"id": [100]}, branch, mode="append").delete("id = 5")
     found = lance_sql.diff(table, branch)
     assert (found.files_removed, len(found.files_added)) == ((), 1)
     assert (found.rows_inserted, found.rows_deleted) == (1, 1)
     back = lance_sql.diff(branch, table)
     assert (len(back.files_removed), back.files_added) == (1, ())
-    table.compact(target_rows=100)
-    compacted = lance_sql.open(table.uri, branch="load").compact(target_rows=100)
+    table.maintenance.compact(target_rows=100)
+    compacted = lance_sql.open(table.uri, branch="load").maintenance.compact(target_rows=100)
     found = lance_sql.diff(table, compacted)
     assert (len(found.files_removed), len(found.files_added)) == (4, 1)
 
 
 def test_a_branch_and_a_main_that_both_got_rows_are_compared_by_key(tmp_path: Path) -> None:
     table = lance_sql.write({"id": [1, 2, 3], "v": ["a", "b", "c"]}, tmp_path / "t.lance")
-    branch = lance_sql.write({"id": [4], "v": ["mine"]}, table.create_branch("load"), mode="append")
+    branch = lance_sql.write({"id": [4], "v": ["mine"]}, table.branches.create("load"), mode="append")
     table = lance_sql.write({"id": [5], "v": ["theirs"]}, table, mode="append")
     with pytest.raises(InvalidArgument, match=r"such as key=\['id'\] \(--key id\)"):
         lance_sql.diff(table, branch)

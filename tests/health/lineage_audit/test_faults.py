@@ -239,7 +239,7 @@ def test_a_planted_fault_is_found(history: Path, tmp_path: Path, name: str) -> N
 def test_rows_that_are_still_wrong_are_counted(history: Path, tmp_path: Path) -> None:
     table = planted(history, tmp_path / "t.lance", MERGE, last(lambda f: set_created(f, lambda v: [*v[:-2], 1, 1])))
     lance_sql.open(table).delete("k = 20")
-    lance_sql.open(table).compact()
+    lance_sql.open(table).maintenance.compact()
     report = lance_sql.audit(table)
     (fault,) = report.faults
     assert (fault.version, fault.operation, fault.kind) == (MERGE, "update", Kind.CREATED_AT)

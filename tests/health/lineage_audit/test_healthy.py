@@ -40,13 +40,13 @@ def test_many_random_histories_are_in_order(tmp_path: Path, seed: int) -> None:
 def test_branches_and_clones_are_in_order(tmp_path: Path) -> None:
     table = lance_sql.write({"k": [1, 2, 3]}, tmp_path / "t.lance")
     table = table.update({"k": "k + 10"}, "k = 2")
-    branch = table.create_branch("dev").delete("k = 3")
+    branch = table.branches.create("dev").delete("k = 3")
     lance_sql.write({"k": [4]}, table.uri, mode="append", branch="dev")
     report = lance_sql.audit(table.uri, branch="dev")
     assert report.is_healthy, str(report)
     assert report.versions == (1, 2, 3, 4)
     assert branch.branch == "dev"
-    clone = table.shallow_clone(tmp_path / "c.lance").update({"k": "k + 1"}, "true")
+    clone = table.branches.shallow_clone(tmp_path / "c.lance").update({"k": "k + 1"}, "true")
     report = lance_sql.audit(clone.uri)
     assert report.is_healthy, str(report)
     assert not report.partly

@@ -43,7 +43,7 @@ def path(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
     table = tmp_path / "t"
     lance_sql.write({"i": list(range(100))}, table, stable_row_ids=request.param)
     lance_sql.write({"i": list(range(100, 200))}, table, mode="append")
-    lance_sql.open(table).delete("i < 20 OR i >= 190").create_index("i", "zonemap")
+    lance_sql.open(table).delete("i < 20 OR i >= 190").indices.create("i", "zonemap")
     return table
 
 

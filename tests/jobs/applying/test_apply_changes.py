@@ -237,7 +237,7 @@ def test_parts_of_a_feed_in_any_order(tmp_path: Path, path: str) -> None:
 
 def test_a_cursor_and_its_copy(tmp_path: Path, path: str) -> None:
     source = lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, tmp_path / "s.lance")
-    cursor = source.cursor("copy")
+    cursor = source.cursors.open("copy")
     with cursor.read(target=path) as changes:
         apply(path, changes)
     source.update({"v": "'z'"}, "id = 1")
@@ -304,11 +304,11 @@ def test_a_restore_takes_the_memory_back_as_well(path: str) -> None:
 def test_a_branch_has_the_memory_of_main(path: str) -> None:
     options: dict[str, Any] = {"sequence_by": "n", "except_columns": ["n"]}
     main = apply(path, [{"id": 1, "v": 5, "n": 5}], **options)
-    branch = main.create_branch("dev")
+    branch = main.branches.create("dev")
     assert rows(lance_sql.apply_changes(branch, [{"id": 1, "v": 4, "n": 4}], "id", **options)) == [(1, 5)]
     made = lance_sql.apply_changes(branch, [{"id": 1, "v": 6, "n": 6}], "id", **options)
     assert (rows(made), made.branch, rows(main.latest())) == ([(1, 6)], "dev", [(1, 5)])
-    clone = main.shallow_clone(path.replace("target", "clone"))
+    clone = main.branches.shallow_clone(path.replace("target", "clone"))
     assert rows(lance_sql.apply_changes(clone, [{"id": 1, "v": 4, "n": 4}], "id", **options)) == [(1, 5)]
 
 
@@ -318,7 +318,7 @@ def test_a_cleanup_removes_memory_of_old_versions_alone(path: str) -> None:
         made = apply(path, [{"id": number % 3, "v": number, "n": number}], **options)
     before = set(Path(path, "_applied").iterdir())
     assert len(before) == 19
-    made.cleanup(retain_versions=1)
+    made.maintenance.cleanup(retain_versions=1)
     assert 0 < len(set(Path(path, "_applied").iterdir())) < 9
     assert rows(apply(path, [{"id": 0, "v": 0, "n": 0}], **options)) == [(0, 18), (1, 19), (2, 17)]
 
@@ -400,7 +400,7 @@ def test_damaged_state_is_reported(path: str, content: bytes) -> None:
     "text", ["", "{}", "[]", '{"keys":[],"sequence":[],"scd":1}', '{"keys":["id"],"sequence":[],"scd":7}']
 )
 def test_empty_configs_are_reported(path: str, text: str) -> None:
-    lance_sql.write({"id": [1]}, path).update_config({"lance_sql.applied": text})
+    lance_sql.write({"id": [1]}, path).config.update({"lance_sql.applied": text})
     with pytest.raises(CorruptFile, match=r"lance_sql\.applied of its config"):
         apply(path, [{"id": 1}])
 

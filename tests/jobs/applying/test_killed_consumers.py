@@ -30,7 +30,7 @@ def change(path: str, chance: random.Random) -> None:
 
 
 def run(source: str, copy: Any, options: dict[str, Any], mode: Any, *, dies: bool) -> None:
-    with lance_sql.open(source).cursor("copy").read(mode=mode) as changes:
+    with lance_sql.open(source).cursors.open("copy").read(mode=mode) as changes:
         lance_sql.apply_changes(copy, changes, "id", **options)
         if dies:
             raise Killed
@@ -40,7 +40,7 @@ def catch_up(source: str, copy: Any, options: dict[str, Any], mode: Any) -> None
     """Two runs where a cursor begins with a snapshot."""
     while True:
         run(source, copy, options, mode, dies=False)
-        if not lance_sql.open(source).cursor("copy").lag().versions:
+        if not lance_sql.open(source).cursors.open("copy").lag().versions:
             return
 
 
@@ -58,7 +58,7 @@ def test_a_killed_consumer_goes_on(tmp_path: Path, options: dict[str, Any], star
     for _ in range(2):
         change(source, chance)
     for name in ("copy", "other"):
-        lance_sql.open(source).cursor(name, start=start)
+        lance_sql.open(source).cursors.open(name, start=start)
     # a death after each commit, several in a row, and with commits of the source between them or not
     for _ in range(3):
         for _ in range(chance.randrange(3)):
@@ -76,7 +76,7 @@ def test_a_killed_consumer_goes_on(tmp_path: Path, options: dict[str, Any], star
         catch_up(source, copy, options, mode)
     if options.get("scd") == 2:
         for _ in range(2):
-            with lance_sql.open(source).cursor("other").read(mode="all") as changes:
+            with lance_sql.open(source).cursors.open("other").read(mode="all") as changes:
                 lance_sql.apply_changes(whole, changes, "id", scd=2)
         current = lance_sql.open(copy).scan(["id", "v"], "is_current").to_table().to_pylist()
         assert sorted(tuple(row.values()) for row in current) == rows(source)
@@ -91,9 +91,9 @@ def test_a_killed_consumer_goes_on(tmp_path: Path, options: dict[str, Any], star
 def test_two_copies_of_one_block(tmp_path: Path) -> None:
     """The consumer dies between the commits of both."""
     source, first, second = (str(tmp_path / f"{name}.lance") for name in ("t", "first", "second"))
-    lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, source).cursor("copy", start="earliest")
+    lance_sql.write({"id": [1, 2], "v": ["a", "b"]}, source).cursors.open("copy", start="earliest")
     for dies in (True, False):
-        with suppress(Killed), lance_sql.open(source).cursor("copy").read() as changes:
+        with suppress(Killed), lance_sql.open(source).cursors.open("copy").read() as changes:
             lance_sql.apply_changes(first, changes, "id")
             if dies:
                 raise Killed
@@ -101,14 +101,14 @@ def test_two_copies_of_one_block(tmp_path: Path) -> None:
         if dies:
             lance_sql.open(source).update({"v": "'c'"}, "id = 1")
     assert rows(first) == rows(second) == rows(source) == [(1, "c"), (2, "b")]
-    assert lance_sql.open(source).cursor("copy").position == 2
+    assert lance_sql.open(source).cursors.open("copy").position == 2
 
 
 @pytest.mark.parametrize("until", [None, 2])
 def test_a_copy_of_another_source_is_refused(tmp_path: Path, until: int | None) -> None:
     """The source was restored from a backup, and has other commits since."""
     source, copy = str(tmp_path / "t.lance"), str(tmp_path / "copy.lance")
-    lance_sql.write({"id": [1], "v": ["a"]}, source).cursor("copy", start="earliest")
+    lance_sql.write({"id": [1], "v": ["a"]}, source).cursors.open("copy", start="earliest")
     shutil.copytree(source, tmp_path / "backup.lance")
     for _ in range(2):
         lance_sql.open(source).update({"v": "'lost'"}, "id = 1")

@@ -181,13 +181,13 @@ def maintain(choice: random.Random, path: str) -> None:
     """Other operations between the changes."""
     match choice.randint(0, 9):
         case 0:
-            lance_sql.open(path).compact()
+            lance_sql.open(path).maintenance.compact()
         case 1:
             lance.dataset(path).optimize.compact_files()
         case 2:
-            lance_sql.open(path).cleanup(retain_versions=1)
+            lance_sql.open(path).maintenance.cleanup(retain_versions=1)
         case 3:
-            lance_sql.open(path).update_config({"mine": "x"})
+            lance_sql.open(path).config.update({"mine": "x"})
 
 
 @pytest.mark.parametrize("piece", range(6))

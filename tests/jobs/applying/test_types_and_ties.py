@@ -223,7 +223,7 @@ def test_a_refusal_leaves_no_columns(tmp_path: Path, how: str) -> None:
     table = lance_sql.apply_changes(
         table, [{"id": 1, "v": "a", "at": 1, "n": 1}], "id", sequence_by="at", except_columns=["at"]
     )
-    table = table.set_rule("good", "v <> 'bad'", enforce=True)
+    table = table.rules.set("good", "v <> 'bad'", enforce=True)
     arguments = {"keys": "id", "sequence_by": "at", "except_columns": ["at"], **REFUSED[how]}
     with pytest.raises(LanceError):
         lance_sql.apply_changes(table, arguments.pop("changes"), arguments.pop("keys"), **arguments)

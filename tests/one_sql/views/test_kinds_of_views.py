@@ -138,7 +138,7 @@ def test_a_type_that_the_view_holds_is_taken(query: str) -> None:
 def test_a_source_that_gets_stable_row_ids_can_be_refreshed() -> None:
     source = lance_sql.write({"id": [1, 2]}, "t.lance", stable_row_ids=False)
     view = lance_sql.materialize("SELECT id FROM 't.lance'", "v.lance")
-    source = source.enable_stable_row_ids()
+    source = source.maintenance.enable_stable_row_ids()
     lance_sql.write({"id": [3]}, source, mode="append")
     check(view, "SELECT id FROM 't.lance'", mode="whole")
 
@@ -195,7 +195,7 @@ BY_HAND: list[Callable[[Dataset], Dataset]] = [
     lambda view: lance_sql.write({"k": ["bo"], "c": [1]}, view, mode="append"),
     lambda view: view.delete("k = 'bo'"),
     lambda view: view.delete("true"),
-    lambda view: lance_sql.write({"k": ["bo"], "c": [1]}, view, mode="append").compact(),
+    lambda view: lance_sql.write({"k": ["bo"], "c": [1]}, view, mode="append").maintenance.compact(),
 ]
 
 
@@ -216,7 +216,7 @@ def test_a_view_that_was_changed_by_hand_is_computed_anew(change: Callable[[Data
 
 
 @pytest.mark.parametrize(
-    "keep", [lambda view: view.compact(), lambda view: view.create_index("c", "btree"), lambda view: view]
+    "keep", [lambda view: view.maintenance.compact(), lambda view: view.indices.create("c", "btree"), lambda view: view]
 )
 def test_a_view_that_was_kept_in_order_is_not(keep: Callable[[Dataset], Dataset]) -> None:
     source = table()

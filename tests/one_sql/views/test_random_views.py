@@ -84,7 +84,7 @@ def step(random: random.Random, table: Dataset, name: str, first: int) -> Datase
         return table.merge(rows, "id")
     if kind == "restore" and table.version > 1:
         return table.restore(random.randrange(max(1, table.version - 2), table.version + 1))
-    return table.compact()
+    return table.maintenance.compact()
 
 
 def rows(table: pa.Table) -> Counter[Any]:

@@ -67,7 +67,7 @@ def test_a_compaction_changes_no_row() -> None:
     view = lance_sql.materialize(QUERY, "spent.lance")
     append(id=[4], customer=["bo"], amount=[1])
     view.refresh()
-    lance_sql.open("orders.lance").compact()
+    lance_sql.open("orders.lance").maintenance.compact()
     done = view.refresh(verify=True)
     assert (done.mode, done.rows_inserted + done.rows_updated + done.rows_deleted) == ("changes", 0)
     assert view.refresh().mode == "unchanged"
@@ -109,7 +109,7 @@ def test_unsupported_queries_are_recomputed_with_a_reason(query: str, reason: st
 
 def _no_versions() -> None:
     append(id=[4], customer=["bo"], amount=[1])
-    lance_sql.open("orders.lance").cleanup(older_than=timedelta(0))
+    lance_sql.open("orders.lance").maintenance.cleanup(older_than=timedelta(0))
 
 
 def _replaced() -> None:
@@ -205,7 +205,7 @@ def test_a_definition_without_a_time_zone_is_computed_anew() -> None:
     view = lance_sql.materialize(QUERY, "spent.lance")
     content = json.loads(view.dataset.snapshot.manifest.config["lance_sql.view"])
     del content["time_zone"]
-    view.dataset.update_config({"lance_sql.view": json.dumps(content)})
+    view.dataset.config.update({"lance_sql.view": json.dumps(content)})
     append(id=[4], customer=["bo"], amount=[1])
     assert "was not written down" in (view.refresh(verify=True).reason or "")
     append(id=[5], customer=["bo"], amount=[1])
@@ -286,7 +286,7 @@ def test_a_refresh_that_comes_second_takes_what_the_first_has(monkeypatch: pytes
 def test_a_definition_of_other_tables_is_computed_anew() -> None:
     view = lance_sql.materialize(QUERY, "spent.lance")
     text = view.dataset.snapshot.manifest.config["lance_sql.view"]
-    view.dataset.update_config({"lance_sql.view": text.replace('"name":"orders.lance"', '"name":"other.lance"')})
+    view.dataset.config.update({"lance_sql.view": text.replace('"name":"orders.lance"', '"name":"other.lance"')})
     assert view.refresh(verify=True).reason == "it remembers versions of other tables"
 
 
@@ -324,7 +324,7 @@ def test_invalid_requests_are_refused() -> None:
 )
 def test_a_definition_that_is_damaged(text: str) -> None:
     view = lance_sql.materialize(QUERY, "spent.lance")
-    view.dataset.update_config({"lance_sql.view": text})
+    view.dataset.config.update({"lance_sql.view": text})
     with pytest.raises(CorruptFile, match=r"lance_sql\.view"):
         lance_sql.View.open("spent.lance")
 

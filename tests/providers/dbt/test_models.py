@@ -135,7 +135,7 @@ COPY = MODELS["copy"]
 
 
 def position() -> int:
-    return lance_sql.open("orders.lance").cursor("copy").position
+    return lance_sql.open("orders.lance").cursors.open("copy").position
 
 
 def change() -> None:

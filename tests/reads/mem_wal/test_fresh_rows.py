@@ -47,7 +47,7 @@ def test_sequences_are_read_as_by_pylance(tmp_path: Path, seed: int) -> None:
             .to_pylist()
         }
         assert ids == ids_expected, (where, log.log)
-    assert lance_sql.verify(log.path).num_rows_in_log == opened.num_rows_in_log
+    assert lance_sql.verify(log.path).num_rows_in_log == opened.maintenance.num_rows_in_log
     log.close()
 
 
@@ -70,11 +70,11 @@ def test_rows_of_the_log_are_reported(path: str, caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.WARNING, "lance_sql"):
         opened = lance_sql.open(path)
     assert "4 rows of the write-ahead log, which fresh=True reads" in caplog.text
-    assert opened.num_rows_in_log == 4
+    assert opened.maintenance.num_rows_in_log == 4
     assert opened.count_rows() == 30
     assert "in no version: 4 rows of the write-ahead log" in opened.scan().explain()
     assert "4 rows of the write-ahead log are in no version" in str(lance_sql.verify(path))
-    assert opened.indices() == ()
+    assert opened.indices.list() == ()
     found = {row["id"]: row["v"] for row in fresh(path)}
     assert found[3] == "again 3"
     assert 100 in found
@@ -135,10 +135,10 @@ def test_verbs_refuse_what_pylance_refuses(path: str) -> None:
         opened.add_columns({"c": "id * 2"})
     with pytest.raises(UnsupportedFeature, match="write-ahead log"):
         opened.alter_column("n", type=pa.float32())
-    opened.delete("id = 5").update({"v": "'x'"}, "id = 6").compact()
+    opened.delete("id = 5").update({"v": "'x'"}, "id = 6").maintenance.compact()
     lance_sql.write(rows([200], "appended"), path, mode="append")
-    lance_sql.open(path).create_index("n", "btree").merge(rows([7, 201], "merged"), on="id")
-    assert lance_sql.open(path).num_rows_in_log == 4
+    lance_sql.open(path).indices.create("n", "btree").merge(rows([7, 201], "merged"), on="id")
+    assert lance_sql.open(path).maintenance.num_rows_in_log == 4
     assert len(fresh(path)) == 31
     assert lance.dataset(path).count_rows() == 31
 
@@ -146,7 +146,7 @@ def test_verbs_refuse_what_pylance_refuses(path: str) -> None:
 def test_a_table_without_a_log_has_no_more_than_its_version(tmp_path: Path) -> None:
     table = lance_sql.write({"id": [1, 2]}, tmp_path / "t")
     assert table.scan(fresh=True).to_table() == table.to_table()
-    assert table.num_rows_in_log == 0
+    assert table.maintenance.num_rows_in_log == 0
     assert table.scan(["id"], "id = 2", fresh=True).count_rows() == 1
 
 

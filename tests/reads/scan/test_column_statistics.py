@@ -58,7 +58,7 @@ def bounds(known: ColumnStatistics) -> tuple[int | None, object, object, bool]:
 
 
 def test_unread_columns_have_no_statistics(table: lance_sql.Dataset) -> None:
-    found = by_name(table.statistics())
+    found = by_name(table.maintenance.statistics())
     assert list(found) == table.schema.names
     assert found["i"].num_rows == ROWS
     assert found["i"].num_bytes > 0
@@ -73,7 +73,7 @@ def test_unread_columns_have_no_statistics(table: lance_sql.Dataset) -> None:
 
 
 def test_analyzed_columns_are_known(table: lance_sql.Dataset) -> None:
-    found = by_name(table.statistics(analyze=True))
+    found = by_name(table.maintenance.statistics(analyze=True))
     assert bounds(found["i"]) == (
         0,
         0,
@@ -88,12 +88,12 @@ def test_analyzed_columns_are_known(table: lance_sql.Dataset) -> None:
     assert (found["s"].smallest, found["s"].largest, found["s"].is_exact) == ("00000 an", "29999 ao", False)
     assert (found["empty"].num_nulls, found["empty"].smallest, found["empty"].is_exact) == (ROWS, None, False)
     assert (found["l"].num_nulls, found["l"].smallest) == (None, None)
-    (again,) = table.statistics(["i"])
+    (again,) = table.maintenance.statistics(["i"])
     assert again == found["i"]
 
 
 def test_deleted_rows_leave_bounds(table: lance_sql.Dataset) -> None:
-    found = by_name(table.delete("i < 10").statistics(["i", "n"], analyze=True))
+    found = by_name(table.delete("i < 10").maintenance.statistics(["i", "n"], analyze=True))
     assert (found["i"].num_rows, found["i"].num_nulls, found["i"].smallest, found["i"].is_exact) == (
         ROWS - 10,
         0,
@@ -104,8 +104,8 @@ def test_deleted_rows_leave_bounds(table: lance_sql.Dataset) -> None:
 
 
 def test_indices_list_their_columns(table: lance_sql.Dataset) -> None:
-    table = table.create_index("i", "zonemap").create_index("k", "bitmap").create_index("n", "bitmap")
-    found = by_name(table.statistics())
+    table = table.indices.create("i", "zonemap").indices.create("k", "bitmap").indices.create("n", "bitmap")
+    found = by_name(table.maintenance.statistics())
     assert bounds(found["i"]) == (
         0,
         0,
@@ -113,29 +113,29 @@ def test_indices_list_their_columns(table: lance_sql.Dataset) -> None:
         True,
     )
     assert (found["k"].num_distinct, found["n"].num_distinct) == (3, ROWS - ROWS // 3)
-    added = lance_sql.write(rows(), table.uri, mode="append").statistics(["i", "n"])
+    added = lance_sql.write(rows(), table.uri, mode="append").maintenance.statistics(["i", "n"])
     assert [(each.smallest, each.num_distinct) for each in added] == [(None, None), (None, None)]
-    without = lance_sql.open(table.uri, version=table.version, use_indices=False).statistics(["i"])
+    without = lance_sql.open(table.uri, version=table.version, use_indices=False).maintenance.statistics(["i"])
     assert without[0].smallest is None
 
 
 def test_other_columns_are_refused(table: lance_sql.Dataset) -> None:
     with pytest.raises(lance_sql.ColumnNotFound):
-        table.statistics(["nothing"])
+        table.maintenance.statistics(["nothing"])
     nested = lance_sql.write({"p": [{"x": 1}]}, "memory://nested-statistics")
     with pytest.raises(lance_sql.InvalidArgument, match=r"top-level"):
-        nested.statistics(["p.x"])
-    assert nested.statistics(analyze=True)[0].smallest is None
+        nested.maintenance.statistics(["p.x"])
+    assert nested.maintenance.statistics(analyze=True)[0].smallest is None
 
 
 def test_a_table_without_rows_has_statistics(tmp_path: Path) -> None:
     made = lance_sql.write(rows().slice(0, 0), tmp_path / "none")
-    (found, *_) = made.statistics(analyze=True)
+    (found, *_) = made.maintenance.statistics(analyze=True)
     assert (found.num_rows, found.num_bytes, found.smallest) == (0, 0, None)
 
 
 def test_sql_has_them_as_a_table(table: lance_sql.Dataset) -> None:
-    table.analyze(["i"])
+    table.maintenance.analyze(["i"])
     connection = lance_sql.connect()
     found = connection.execute(
         f"SELECT rows, nulls, smallest, largest, exact FROM lance_statistics('{table.uri}') WHERE \"column\" = 'i'"
@@ -170,7 +170,7 @@ def test_counting_reads_only_zones_that_are_not_decided(
 
     for now in (table, table.delete("i % 10 = 3")):
         expected = lance_sql.open(now.uri, version=now.version, learn_statistics=False).count_rows(condition)
-        now.analyze()
+        now.maintenance.analyze()
         with monkeypatch.context() as patched:
             patched.setattr(ScanTask, "to_reader", counting)
             read.clear()

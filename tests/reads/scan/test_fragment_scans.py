@@ -19,7 +19,7 @@ from tests.seeds import seeds
 def table(tmp_path_factory: pytest.TempPathFactory) -> lance_sql.Dataset:
     rows = {"id": np.arange(500), "n": np.arange(500) % 7}
     path = tmp_path_factory.mktemp("plans") / "many.lance"
-    many = lance_sql.write(rows, path, max_rows_per_file=20).create_index("n", "btree")
+    many = lance_sql.write(rows, path, max_rows_per_file=20).indices.create("n", "btree")
     return many.delete("id BETWEEN 40 AND 79 OR id % 50 = 3")
 
 
@@ -40,7 +40,7 @@ def rows_of(scans: FragmentScans) -> list[tuple[int, int]]:
 @pytest.mark.parametrize("filter", FILTERS)
 @pytest.mark.parametrize("count", [1, 2, 3, 7, 25, 1000])
 def test_parts_have_each_row_once(table: lance_sql.Dataset, filter: str | None, count: int) -> None:
-    table.analyze(["id", "n"])
+    table.maintenance.analyze(["id", "n"])
     whole = table.scan(filter=filter).plan.fragments()
     parts = whole.split(count)
     assert [row for part in parts for row in rows_of(part)] == rows_of(whole)
@@ -54,7 +54,7 @@ def test_parts_have_each_row_once(table: lance_sql.Dataset, filter: str | None, 
 
 @pytest.mark.parametrize("filter", FILTERS)
 def test_a_part_is_pickled_with_its_fragments_alone(table: lance_sql.Dataset, filter: str | None) -> None:
-    table.analyze(["id", "n"])
+    table.maintenance.analyze(["id", "n"])
     for part in table.scan(filter=filter).plan.fragments().split(4):
         moved = pickle.loads(pickle.dumps(part))
         assert listed(moved) == listed(part)

@@ -217,7 +217,7 @@ def test_learning_can_be_turned_off(path: Path) -> None:
 
 def test_single_rows_teach_nothing(path: Path) -> None:
     table = lance_sql.open(path)
-    table.create_index("i", "btree").scan(["r"], "i = 20100").to_table()
+    table.indices.create("i", "btree").scan(["r"], "i = 20100").to_table()
     assert len(LEARNED) == 0
 
 
@@ -299,7 +299,7 @@ def test_prefixes_are_those_of_decoded_values(
     )
     by_codes = learned_numbers(table, "s")
     LEARNED.clear()
-    lance_sql.open(tmp_path / "t").analyze(["s"])
+    lance_sql.open(tmp_path / "t").maintenance.analyze(["s"])
     assert (by_codes == learned_numbers(table, "s")).all()
 
 
@@ -366,7 +366,7 @@ def test_values_that_are_learned_while_they_are_tested_are_found(
     whole = slice(-(-first // 8192), None)
     while_tested = learned_numbers(lance_sql.open(path), "c")[whole]
     LEARNED.clear()
-    lance_sql.open(path).analyze(["c"])
+    lance_sql.open(path).maintenance.analyze(["c"])
     assert (while_tested == learned_numbers(lance_sql.open(path), "c")[whole]).all()
 
 
@@ -509,7 +509,7 @@ def test_a_folder_keeps_what_was_learned_for_other_processes(path: Path, tmp_pat
 
 def test_damaged_files_in_the_folder_are_passed_over(path: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
-    lance_sql.open(path, statistics_cache=folder).analyze(["i"])
+    lance_sql.open(path, statistics_cache=folder).maintenance.analyze(["i"])
     for each in folder.iterdir():
         each.write_bytes(each.read_bytes()[:-1])
     LEARNED.clear()
@@ -523,15 +523,15 @@ def test_analyze_learns_before_the_first_scan(path: Path) -> None:
     table = lance_sql.open(path).delete("i % 7 = 3 OR i < 9")
     done = []
     zones = dict.fromkeys(("i", "n", "f", "d", "s", "t", "r"), (6, 6))
-    assert table.analyze(progress=lambda *each: done.append(each)) == zones
+    assert table.maintenance.analyze(progress=lambda *each: done.append(each)) == zones
     assert done[-1] == (7 * ROWS, 7 * ROWS)
     assert rows_read(table, "s = '000020100'") < 8192
     assert rows_read(table, "n IS NULL") < ROWS
-    assert table.analyze(["i", "i"]) == {"i": (6, 6)}
+    assert table.maintenance.analyze(["i", "i"]) == {"i": (6, 6)}
     with pytest.raises(lance_sql.InvalidArgument, match="learn_statistics=False"):
-        lance_sql.open(path, learn_statistics=False).analyze()
+        lance_sql.open(path, learn_statistics=False).maintenance.analyze()
     with pytest.raises(lance_sql.ColumnNotFound):
-        table.analyze(["nothing"])
+        table.maintenance.analyze(["nothing"])
 
 
 @pytest.fixture(params=["2.0", "2.1", "2.2"])
@@ -570,12 +570,12 @@ def test_members_of_structs_are_learned(nested: Path, condition: str) -> None:
 def test_members_are_analyzed(nested: Path) -> None:
     table = lance_sql.open(nested)
     zones = (6, 6)
-    assert table.analyze(["box.x", "lone.k"]) == {"box.x": zones, "lone.k": zones}
-    assert set(table.analyze()) == {"i", "box.part.i", "box.part.s", "box.x", "lone.k"}
+    assert table.maintenance.analyze(["box.x", "lone.k"]) == {"box.x": zones, "lone.k": zones}
+    assert set(table.maintenance.analyze()) == {"i", "box.part.i", "box.part.s", "box.x", "lone.k"}
     for condition in ("box.x IS NULL", "box.x IS NULL OR box.part.i IS NULL", "lone.k < 100", "box.x > 19990"):
         assert 0 < rows_read(lance_sql.open(nested), condition) < ROWS
     with pytest.raises(lance_sql.InvalidArgument, match=r"Column 'box\.part' is struct"):
-        table.analyze(["box.part"])
+        table.maintenance.analyze(["box.part"])
 
 
 def test_a_folder_that_takes_nothing(path: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -585,7 +585,7 @@ def test_a_folder_that_takes_nothing(path: Path, tmp_path: Path, caplog: pytest.
     assert table.scan(["i"], "i < 5").to_table().num_rows == 5
     assert "statistics cannot be stored" in caplog.text
     with pytest.raises(OSError, match="statistics cannot be stored"):
-        table.analyze(["n"])
+        table.maintenance.analyze(["n"])
 
 
 def test_files_that_are_read_whole_are_learned(tmp_path: Path) -> None:

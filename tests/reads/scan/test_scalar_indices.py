@@ -156,7 +156,7 @@ def test_a_deferred_compaction_and_a_direct_one(
     rows = {"id": range(200), "x": numbers, "s": [f"word{i}" for i in numbers], "l": [[i or 0] for i in numbers]}
     lance.write_dataset(pa.table({**rows, "o": range(200)}), path, max_rows_per_file=50)
     if kind == "BTREE" and change == "update":
-        lance_sql.open(path).create_index(column, "btree")
+        lance_sql.open(path).indices.create(column, "btree")
     else:
         lance.dataset(path).create_scalar_index(column, kind)
     lance.dataset(path).optimize.compact_files(defer_index_remap=True)
@@ -278,7 +278,7 @@ def test_a_check_of_the_table_finds_damaged_indices(tmp_path: Path, kind: str) -
 def test_zones_of_a_release_that_did_not_count_deleted_rows(tmp_path: Path) -> None:
     """They are those of other rows, and end before the fragment does."""
     write(tmp_path / "t", "btree")
-    dataset = lance_sql.open(tmp_path / "t").drop_index("i_idx").delete("i < 1000").create_index("i", "zonemap")
+    dataset = lance_sql.open(tmp_path / "t").indices.drop("i_idx").delete("i < 1000").indices.create("i", "zonemap")
     (segment,) = dataset.snapshot.indices()
     file = f"_indices/{segment.uuid}/zonemap.lance"
     (tmp_path / "t" / file).unlink()
@@ -310,7 +310,7 @@ def test_zones_of_a_release_that_did_not_count_deleted_rows(tmp_path: Path) -> N
 def test_fragments_that_only_the_manifest_names_are_read(tmp_path: Path, kind: str) -> None:
     """Early releases made indices of zones cover what a compaction or an update had written."""
     lance_sql.write({"i": [1, None, 3]}, tmp_path / "t")
-    lance_sql.open(tmp_path / "t").create_index("i", kind)
+    lance_sql.open(tmp_path / "t").indices.create("i", kind)
     dataset = lance_sql.write({"i": [4, None, None, 1]}, tmp_path / "t", mode="append")
     segments = dataset.snapshot.indices()
     made = tuple(replace(segment, fragment_ids=frozenset({0, 1})) for segment in segments)
@@ -326,7 +326,7 @@ def many_keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("many") / "t.lance"
     numbers = np.random.default_rng(4).permutation(140_000)
     made = lance_sql.write({"k": numbers, "b": numbers, "v": np.arange(140_000)}, path)
-    made.create_index("k", "bitmap").create_index("b", "btree")
+    made.indices.create("k", "bitmap").indices.create("b", "btree")
     return path
 
 

@@ -38,14 +38,14 @@ def test_statistics_of_a_type(tmp_path: Path, kind: str, how: str) -> None:
     rows = pa.table({"id": range(3), "x": values, "d": pa.array([3, 1, 2], pa.duration("s"))})
     table = lance_sql.write(rows, tmp_path / "t.lance")
     if how == "ours":
-        table = table.create_index("x", "zonemap")
+        table = table.indices.create("x", "zonemap")
     elif how == "pylance":
         try:
             lance.dataset(table.uri).create_scalar_index("x", "ZONEMAP")
         except (OSError, TypeError, ValueError) as error:
             pytest.skip(f"pylance does not build it: {error}")
         table = lance_sql.open(table.uri)
-    found = {each.column: each for each in table.statistics(analyze=how == "analyze")}
+    found = {each.column: each for each in table.maintenance.statistics(analyze=how == "analyze")}
     if how == "ours":
         assert found["x"].num_nulls == 1
         assert smallest is None or found["x"].smallest == smallest

@@ -166,7 +166,7 @@ print("ended")
 
 
 def test_a_half_read_result_without_its_connection_ends(tmp_path: Path) -> None:
-    job = lance_sql.begin_write(tmp_path / "t.lance", SCHEMA, mode="create")
+    job = lance_sql.begin_write(SCHEMA, tmp_path / "t.lance", mode="create")
     parts = [part for _ in range(300) for part in job.write_fragments(pa.table({"id": range(3000)}))]
     made = job.commit(parts)
     run = subprocess.run(

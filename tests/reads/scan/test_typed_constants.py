@@ -64,8 +64,8 @@ def test_arrow_constants_beside_a_uuid(tmp_path: Path) -> None:
 
 
 def test_a_rule_about_a_uuid(tmp_path: Path) -> None:
-    table = written(tmp_path / "t.lance").set_rule("known", f"u <> '{IDS[5]}'")
-    assert [result.broken for result in table.check().results] == [1]
+    table = written(tmp_path / "t.lance").rules.set("known", f"u <> '{IDS[5]}'")
+    assert [result.broken for result in table.rules.check().results] == [1]
 
 
 @pytest.mark.parametrize(
@@ -118,7 +118,7 @@ def test_instants_in_text_are_not_rounded_to_the_unit_of_a_column(
     rows = pa.table({"t": times})
     table = lance_sql.write(rows, tmp_path / "t.lance")
     if index is not None:
-        table = table.create_index("t", index)
+        table = table.indices.create("t", index)
     con = duckdb.connect()
     con.execute("SET TimeZone = 'UTC'")
     con.register("native", rows.set_column(0, "t", times.cast(pa.timestamp("us", "UTC"))))

@@ -17,7 +17,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> str:
     table = pa.table({"id": np.arange(100), "kind": ["a", "b"] * 50, "v": vectors})
     folder = tmp_path_factory.mktemp("search") / "t.lance"
     dataset = lance_sql.write(table, folder, stable_row_ids=True)
-    dataset.create_tag("first", 1)
+    dataset.tags.create("first", 1)
     dataset.update({"id": "id + 1000"}, "id BETWEEN 10 AND 12")
     return str(folder)
 

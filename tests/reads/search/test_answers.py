@@ -33,7 +33,7 @@ def table(path: Path, rng: np.random.Generator) -> lance_sql.Dataset:
     dataset = dataset.update({"grp": "grp + 1"}, "id % 5 = 0")
     dataset = dataset.restore(2)
     dataset = dataset.update({"s": "'quick stone quick stone'"}, "id < 4")
-    return dataset.compact()
+    return dataset.maintenance.compact()
 
 
 @pytest.fixture(scope="module")

@@ -89,7 +89,7 @@ def test_lists_are_byte_for_byte_those_of_pylance(tmp_path: Path, options: dict[
     for name in ("ours", "theirs"):
         lance.write_dataset(table, tmp_path / name, data_storage_version=version)
     lance.dataset(tmp_path / "theirs").create_scalar_index("text", "INVERTED", **options)
-    lance_sql.open(tmp_path / "ours").create_index("text", "inverted", **options)
+    lance_sql.open(tmp_path / "ours").indices.create("text", "inverted", **options)
     (ours,), (theirs,) = partitions(tmp_path / "ours"), partitions(tmp_path / "theirs")
     words = [word.decode() for word in theirs.words()]
     assert [word.decode() for word in ours.words()] == words
@@ -113,7 +113,7 @@ def test_pylance_answers_as_over_its_own(tmp_path: Path) -> None:
     for name in ("ours", "theirs"):
         lance.write_dataset(table, tmp_path / name)
     lance.dataset(tmp_path / "theirs").create_scalar_index("text", "INVERTED", with_position=True)
-    lance_sql.open(tmp_path / "ours").create_index("text", "inverted", with_position=True)
+    lance_sql.open(tmp_path / "ours").indices.create("text", "inverted", with_position=True)
     ours, theirs = lance.dataset(tmp_path / "ours"), lance.dataset(tmp_path / "theirs")
     queries: list[Any] = ["word0", "running FOX", "creme strasse word7", "日本", "x" * 39, "nothing"]
     queries += [
@@ -148,7 +148,7 @@ def test_lists_of_texts_and_partitions(tmp_path: Path, monkeypatch: pytest.Monke
     defaults = write_full_text.FullTextBuilder.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "partition_bytes", 1)
-    opened = lance_sql.open(tmp_path / "ours").create_index("text", "inverted", with_position=True)
+    opened = lance_sql.open(tmp_path / "ours").indices.create("text", "inverted", with_position=True)
     assert len(partitions(tmp_path / "ours")) > 1
     for query in ("word0 word1", "running"):
         found, wanted = (
@@ -187,7 +187,7 @@ def test_pylance_finds_as_much_as_by_its_own(
     for name in ("ours", "theirs"):
         lance.write_dataset(table, tmp_path / name, max_rows_per_file=2500)
     lance.dataset(tmp_path / "theirs").create_index("v", kind.upper(), metric=metric, num_partitions=8, **options)
-    opened = lance_sql.open(tmp_path / "ours").create_index("v", kind, metric=metric, num_partitions=8, **options)
+    opened = lance_sql.open(tmp_path / "ours").indices.create("v", kind, metric=metric, num_partitions=8, **options)
     recalls: dict[str, list[float]] = {"ours": [], "theirs": []}
     datasets = {name: lance.dataset(tmp_path / name) for name in recalls}
     for query in queries.astype(type.to_pandas_dtype()):
@@ -235,8 +235,8 @@ def test_histories(tmp_path: Path, stable: bool, seed: int) -> None:
     lance.write_dataset(rows(0, 600), path, max_rows_per_file=250, enable_stable_row_ids=stable)
     opened = (
         lance_sql.open(path)
-        .create_index("text", "inverted")
-        .create_index("v", "ivf_pq", num_partitions=3, num_sub_vectors=4)
+        .indices.create("text", "inverted")
+        .indices.create("v", "ivf_pq", num_partitions=3, num_sub_vectors=4)
     )
     next_id = 600
     for _ in range(10):
@@ -256,9 +256,9 @@ def test_histories(tmp_path: Path, stable: bool, seed: int) -> None:
                 opened.merge(new, on="id")
                 next_id += 30
             case 5:
-                opened.optimize_indices()
+                opened.indices.optimize()
             case 6:
-                opened.compact(target_rows=1000)
+                opened.maintenance.compact(target_rows=1000)
             case _:
                 lance.write_dataset(rows(next_id, 50), path, mode="append")
                 next_id += 50
@@ -288,20 +288,20 @@ def test_histories(tmp_path: Path, stable: bool, seed: int) -> None:
             if not stable:
                 other = lance.dataset(path).to_table(columns=["id", "_score"], full_text_query=words)
                 assert set(other["id"].to_pylist()) == wanted
-    opened = lance_sql.open(path).optimize_indices(rebuild=True)
-    assert all(index.num_uncovered == 0 for index in opened.indices())
+    opened = lance_sql.open(path).indices.optimize(rebuild=True)
+    assert all(index.num_uncovered == 0 for index in opened.indices.list())
 
 
 def test_rows_that_do_not_fit_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(10)
     table = pa.table({"id": np.arange(3000), "v": vectors(rng.normal(size=(3000, 8)), pa.float32())})
     whole = lance_sql.write(table, str(tmp_path / "whole"), max_rows_per_file=400)
-    whole = whole.create_index("v", "ivf_flat", num_partitions=5)
+    whole = whole.indices.create("v", "ivf_flat", num_partitions=5)
     defaults = write_vector.VectorBuilder.__init__.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "run_bytes", 20_000)
     parts = lance_sql.write(table, str(tmp_path / "parts"), max_rows_per_file=400)
-    parts = parts.create_index("v", "ivf_flat", num_partitions=5)
+    parts = parts.indices.create("v", "ivf_flat", num_partitions=5)
     for query in rng.normal(size=(20, 8)):
         for probes in (1, 5):
             found, wanted = (
@@ -333,8 +333,8 @@ def test_unsupported_kinds_of_indices(tmp_path: Path) -> None:
     ]
     for column, kind, options, error in wrong:
         with pytest.raises(error):
-            table.create_index(column, kind, **options)
-    assert not table.indices()
+            table.indices.create(column, kind, **options)
+    assert not table.indices.list()
 
 
 def test_indices_of_pylance_go_on(tmp_path: Path) -> None:
@@ -351,16 +351,16 @@ def test_indices_of_pylance_go_on(tmp_path: Path) -> None:
     dataset.create_index("w", "IVF_HNSW_SQ", num_partitions=2)
     dataset.create_scalar_index("text", "INVERTED")
     lance_sql.write(rows(200), str(path), mode="append")
-    opened = lance_sql.open(path).optimize_indices()
-    assert {each.name: each.num_uncovered > 0 for each in opened.indices()} == {
+    opened = lance_sql.open(path).indices.optimize()
+    assert {each.name: each.num_uncovered > 0 for each in opened.indices.list()} == {
         "v_idx": False,
         "w_idx": True,
         "text_idx": False,
     }
     with pytest.raises(UnsupportedFeature):
-        opened.optimize_indices(["w_idx"])
-    compacted = opened.compact()
-    assert not any(each.num_uncovered for each in compacted.indices() if each.name != "w_idx")
+        opened.indices.optimize(["w_idx"])
+    compacted = opened.maintenance.compact()
+    assert not any(each.num_uncovered for each in compacted.indices.list() if each.name != "w_idx")
     query = rng.normal(size=8).astype(np.float32)
     theirs = lance.dataset(path).to_table(
         nearest={"column": "v", "q": query, "k": 9, "nprobes": 2, "refine_factor": 40}
@@ -381,7 +381,7 @@ def test_statement_and_command(tmp_path: Path) -> None:
     lance_sql.sql(f"CREATE INDEX near ON '{path}' (v) USING IVF_PQ WITH (num_partitions = 2, metric_type = 'cosine')")
     lance_sql.sql(f"CREATE INDEX ON '{path}' USING fts (text) WITH (with_position = true, language = 'German')")
     opened = lance_sql.open(path)
-    assert [(each.name, each.kind) for each in opened.indices()] == [("near", "vector"), ("text_idx", "fulltext")]
+    assert [(each.name, each.kind) for each in opened.indices.list()] == [("near", "vector"), ("text_idx", "fulltext")]
     assert "cosine" in opened.search([1, 2, 3, 4], column="v").explain()
     made = CliRunner().invoke(
         main, ["index", "create", path, "v", "ivf_sq", "--name", "near", "--replace", "--option", "num_partitions=3"]
@@ -397,13 +397,13 @@ def test_without_a_stemmer_tables_are_compacted(tmp_path: Path, monkeypatch: pyt
     rng = np.random.default_rng(13)
     path = str(tmp_path / "t.lance")
     lance.write_dataset(pa.table({"text": texts(rng, 50)}), path, max_rows_per_file=20)
-    lance_sql.open(path).create_index("text", "inverted")
+    lance_sql.open(path).indices.create("text", "inverted")
     monkeypatch.setitem(sys.modules, "Stemmer", None)
-    opened = lance_sql.open(path).compact()
-    assert [index.num_uncovered for index in opened.indices()] == [1]
-    assert opened.optimize_indices().version == opened.version
+    opened = lance_sql.open(path).maintenance.compact()
+    assert [index.num_uncovered for index in opened.indices.list()] == [1]
+    assert opened.indices.optimize().version == opened.version
     monkeypatch.undo()
-    assert [index.num_uncovered for index in lance_sql.open(path).optimize_indices().indices()] == [0]
+    assert [index.num_uncovered for index in lance_sql.open(path).indices.optimize().indices.list()] == [0]
 
 
 @pytest.mark.parametrize(
@@ -416,7 +416,7 @@ def test_damaged_segments_are_left_as_they_are(
     for kind in ("ivf_pq", "ivf_sq"):
         path = str(tmp_path / kind)
         values = vectors(rng.normal(size=(300, 8)), pa.float32())
-        opened = lance_sql.write({"v": values}, path, max_rows_per_file=100).create_index("v", kind)
+        opened = lance_sql.write({"v": values}, path, max_rows_per_file=100).indices.create("v", kind)
         index = opened.snapshot.open_indices.open(opened.snapshot.indices()[0])
         assert isinstance(index, VectorIndex)
         monkeypatch.setattr(index, "storage", storage)
@@ -429,5 +429,5 @@ def test_kinds_that_are_only_read_are_refused_by_name(tmp_path: Path, kind: str)
     dataset = lance_sql.write({"v": vectors(np.ones((20, 4)), pa.float32())}, tmp_path / "t.lance")
     for spelled in (kind, kind.upper()):
         with pytest.raises(UnsupportedFeature, match=spelled):
-            dataset.create_index("v", spelled)
+            dataset.indices.create("v", spelled)
     assert dataset.latest().version == dataset.version

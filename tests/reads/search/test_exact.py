@@ -89,7 +89,7 @@ def test_rows_with_infinite_values_are_left_out_with_an_index_and_without(
     values[::50, 2], values[25::50, 7] = np.inf, -np.inf
     dataset = lance_sql.write({"id": range(600), "v": lists(values, pa.float32())}, tmp_path / "t.lance")
     expected = [number for number in range(600) if number % 25]
-    indexed = dataset.create_index("v", kind, metric=metric, num_partitions=2)
+    indexed = dataset.indices.create("v", kind, metric=metric, num_partitions=2)
     for each, nprobes in ((dataset, None), (indexed, 2)):
         result = each.search(np.ones(8), k=None, metric=metric, nprobes=nprobes).to_table()
         assert sorted(result["id"].to_pylist()) == expected
@@ -171,7 +171,7 @@ def two_versions(path: Path) -> lance_sql.Dataset:
 def test_at_a_version_and_since(tmp_path: Path) -> None:
     dataset = two_versions(tmp_path / "t.lance")
     path = dataset.uri
-    dataset.create_tag("later", dataset.version)
+    dataset.tags.create("later", dataset.version)
     query = [20, 21]
     assert lance_sql.open(path, version=1).search(query, k=1).to_table()["id"].to_pylist() == [10]
     assert lance_sql.open(path, tag="later").search(query, k=1).to_table()["id"].to_pylist() == [1010]

@@ -84,7 +84,7 @@ def test_a_list_of_queries(places: tuple[str, str]) -> None:
 
 def test_an_index_serves_all_of_them(tmp_path: Path, places: tuple[str, str]) -> None:
     path = str(tmp_path / "indexed.lance")
-    lance_sql.write(lance_sql.open(places[0]).scan().to_table(), path).create_index("v", "ivf_flat", num_partitions=4)
+    lance_sql.write(lance_sql.open(places[0]).scan().to_table(), path).indices.create("v", "ivf_flat", num_partitions=4)
     indexed = (path, places[1])
     assert joined("connection", indexed, "k := 3, nprobes := 2") == one_by_one(indexed, 3, nprobes=2)
     assert joined("connection", indexed, "k := 3, nprobes := 4") == one_by_one(places, 3)

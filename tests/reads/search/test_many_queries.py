@@ -58,7 +58,7 @@ def test_vectors(tmp_path: Path, number: int) -> None:
     stable = bool(number % 2)
     changes = Changes(tmp_path / "t.lance", rng, stable, lambda first, count: vector_rows(rng, first, count, type), "v")
     if is_built and rng.random() < 0.5:
-        lance_sql.open(changes.path).create_index("v", kind.lower(), metric=metric, num_partitions=4, **options)
+        lance_sql.open(changes.path).indices.create("v", kind.lower(), metric=metric, num_partitions=4, **options)
     else:
         lance.dataset(changes.path).create_index("v", kind, metric=metric, num_partitions=4, **options)
     asked = 0
@@ -161,7 +161,7 @@ class Changes:
                 self._next = max(self._next, first + 80)
             case 5:
                 if is_ours:
-                    opened.optimize_indices()
+                    opened.indices.optimize()
                 else:
                     dataset.optimize.optimize_indices(num_indices_to_merge=0)
             case 6:
@@ -169,7 +169,7 @@ class Changes:
             case _:
                 self.is_crowded |= self._stable
                 if is_ours:
-                    opened.compact(target_rows=2000)
+                    opened.maintenance.compact(target_rows=2000)
                 else:
                     dataset.optimize.compact_files(target_rows_per_fragment=2000)
 
@@ -232,7 +232,7 @@ def test_words(tmp_path: Path, number: int) -> None:
     rng = np.random.default_rng([8, number])
     changes = Changes(tmp_path / "t.lance", rng, stable, lambda first, count: text_rows(rng, first, count), "text")
     if rng.random() < 0.5:
-        lance_sql.open(changes.path).create_index("text", "inverted", **options)
+        lance_sql.open(changes.path).indices.create("text", "inverted", **options)
     else:
         lance.dataset(changes.path).create_scalar_index("text", "INVERTED", **options)
     analyzer = Analyzer.of(options)
@@ -241,7 +241,7 @@ def test_words(tmp_path: Path, number: int) -> None:
     for _ in range(NUM_STATES):
         changes.make()
         dataset, opened = lance.dataset(changes.path), lance_sql.open(changes.path)
-        is_covered = not any(each.num_uncovered for each in opened.indices())
+        is_covered = not any(each.num_uncovered for each in opened.indices.list())
         now = opened.scan(["id", "grp", "text"]).to_table().to_pylist()
         parts = {row["id"]: analyzer.tokens(row["text"]) if row["text"] is not None else [] for row in now}
         groups = {row["id"]: row["grp"] for row in now}

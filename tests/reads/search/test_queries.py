@@ -24,7 +24,7 @@ def articles(tmp_path_factory: pytest.TempPathFactory) -> lance_sql.Dataset:
         "v": pa.FixedSizeListArray.from_arrays(vectors, 8),
     }
     table = lance_sql.write(pa.table(rows), tmp_path_factory.mktemp("queries") / "articles.lance")
-    return table.create_index("body", "inverted").create_index("v", "ivf_flat", num_partitions=4)
+    return table.indices.create("body", "inverted").indices.create("v", "ivf_flat", num_partitions=4)
 
 
 QUERY = np.linspace(-1, 1, 8).tolist()

@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> lance_sql.Dataset:
     vectors = rng.normal(size=(1500, 8)).astype(np.float32)
     rows = pa.table({"id": np.arange(1500), "v": pa.FixedSizeListArray.from_arrays(pa.array(vectors.reshape(-1)), 8)})
     made = lance_sql.write(rows, str(tmp_path / "t.lance"), max_rows_per_file=400)
-    return made.create_index("v", "ivf_flat", metric="cosine", num_partitions=10).delete("id % 5 = 3")
+    return made.indices.create("v", "ivf_flat", metric="cosine", num_partitions=10).delete("id % 5 = 3")
 
 
 def test_recall_grows_with_probes(table: lance_sql.Dataset) -> None:
@@ -68,7 +68,7 @@ def test_tables_without_vectors(tmp_path: Path) -> None:
 
 def test_without_an_index_there_is_nothing_to_measure(tmp_path: Path) -> None:
     rows = {"id": [1, 2], "v": pa.array([[1.0, 2.0], [3.0, 4.0]], pa.list_(pa.float32(), 2))}
-    table = lance_sql.write(rows, tmp_path / "t.lance").create_index("id", "btree")
+    table = lance_sql.write(rows, tmp_path / "t.lance").indices.create("id", "btree")
     message = "t.lance version 2 has no vector index on 'v', so that every search is exact"
     with pytest.raises(InvalidArgument, match=message):
         recalls(table.snapshot)

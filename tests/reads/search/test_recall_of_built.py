@@ -78,7 +78,7 @@ def test_recall(tmp_path: Path, kind: str, metric: str, options: dict[str, Any],
             lance.dataset(path).create_index("v", kind, replace=True, **chosen)
             theirs[number, build] = shares_found(path, queries, wanted)
         lance.dataset(path).drop_index("v_idx")
-        lance_sql.open(path).create_index("v", kind.lower(), **chosen)
+        lance_sql.open(path).indices.create("v", kind.lower(), **chosen)
         ours[number] = shares_found(path, queries, wanted)
     here, there = ours.mean(axis=0), theirs.mean(axis=(0, 1))
     print(f"\n{kind} {metric}, clustered {is_clustered}: ours {here.round(4)}, pylance's {there.round(4)}")

@@ -117,7 +117,7 @@ def test_pylance_estimates_as_this_library(tmp_path: Path, metric: str, bits: in
     values = rng.normal(size=(3000, 24))
     table = pa.table({"id": np.arange(3000), "v": vectors(values, type, rng.random(3000) < 0.02)})
     opened = lance_sql.write(table, tmp_path / "t", max_rows_per_file=1100)
-    opened = opened.create_index("v", "ivf_rq", metric=metric, num_partitions=5, num_bits=bits)
+    opened = opened.indices.create("v", "ivf_rq", metric=metric, num_partitions=5, num_bits=bits)
     (index,) = lance.dataset(tmp_path / "t").describe_indices()
     assert index.num_rows_indexed == 3000
     assert index.segments[0].index_version == 2
@@ -158,10 +158,10 @@ def test_segments_are_added_and_both_libraries_go_on(tmp_path: Path, bits: int, 
                 assert theirs["id"].to_pylist() == exact
 
     lance.write_dataset(rows(0, 900), path, max_rows_per_file=400, enable_stable_row_ids=stable)
-    opened = lance_sql.open(path).create_index("v", "ivf_rq", num_partitions=3, num_bits=bits)
+    opened = lance_sql.open(path).indices.create("v", "ivf_rq", num_partitions=3, num_bits=bits)
     check()
     lance_sql.write(rows(900, 200), path, mode="append")
-    opened = lance_sql.open(path).optimize_indices()
+    opened = lance_sql.open(path).indices.optimize()
     assert {each.index_version for each in opened.snapshot.indices()} == {2}
     assert len({tuple(each.storage["fast_rotation_signs"]) for each in indices(path)}) == 1
     check()
@@ -177,12 +177,12 @@ def test_segments_are_added_and_both_libraries_go_on(tmp_path: Path, bits: int, 
     check()
     # and we to pylance's
     lance_sql.write(rows(1400, 100), path, mode="append")
-    opened = lance_sql.open(path).optimize_indices()
-    assert not any(each.num_uncovered for each in opened.indices())
+    opened = lance_sql.open(path).indices.optimize()
+    assert not any(each.num_uncovered for each in opened.indices.list())
     check()
-    lance_sql.open(path).compact(target_rows=5000)
+    lance_sql.open(path).maintenance.compact(target_rows=5000)
     check()
-    opened = lance_sql.open(path).optimize_indices(rebuild=True)
+    opened = lance_sql.open(path).indices.optimize(rebuild=True)
     assert len(indices(path)) == 1
     check()
 
@@ -205,7 +205,7 @@ def test_few_rows_and_rows_that_are_the_same(tmp_path: Path) -> None:
                 path = tmp_path / f"{name}{metric}{bits}"
                 table = pa.table({"id": np.arange(len(values)), "v": vectors(values)})
                 opened = lance_sql.write(table, path)
-                opened = opened.create_index("v", "ivf_rq", metric=metric, num_partitions=9, num_bits=bits)
+                opened = opened.indices.create("v", "ivf_rq", metric=metric, num_partitions=9, num_bits=bits)
                 query = np.ones(8, np.float32)
                 exact = opened.search(query, k=20, metric=metric, use_index=False).to_table()
                 found = opened.search(query, k=20, nprobes=9, columns=["id"]).to_table()
@@ -223,7 +223,7 @@ def test_few_rows_and_rows_that_are_the_same(tmp_path: Path) -> None:
 def test_invalid_requests_are_refused(tmp_path: Path) -> None:
     table = lance_sql.write({"v": vectors(np.ones((9, 12))), "w": vectors(np.ones((9, 16)))}, tmp_path / "t")
     with pytest.raises(UnsupportedFeature, match="vectors of 12 values in an index of kind IVF_RQ"):
-        table.create_index("v", "ivf_rq")
+        table.indices.create("v", "ivf_rq")
     for options in (
         {"num_bits": 0},
         {"num_bits": 10},
@@ -232,8 +232,8 @@ def test_invalid_requests_are_refused(tmp_path: Path) -> None:
         {"metric": "hamming"},
     ):
         with pytest.raises(InvalidArgument):
-            table.create_index("w", "ivf_rq", **options)
-    assert not table.latest().indices()
+            table.indices.create("w", "ivf_rq", **options)
+    assert not table.latest().indices.list()
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_invalid_requests_are_refused(tmp_path: Path) -> None:
 def test_damaged_segments_are_left_as_they_are(tmp_path: Path, storage: dict[str, Any]) -> None:
     rng = np.random.default_rng(5)
     opened = lance_sql.write({"v": vectors(rng.normal(size=(300, 16)))}, tmp_path / "t")
-    opened.create_index("v", "ivf_rq", num_bits=2)
+    opened.indices.create("v", "ivf_rq", num_bits=2)
     (index,) = indices(tmp_path / "t")
     index.storage = {**index.storage, **storage}
     with pytest.raises((UnsupportedFeature, lance_sql.errors.CorruptFile)):

@@ -196,7 +196,7 @@ def test_exact_vectors_beside_words_of_an_index(tmp_path: Path) -> None:
     vectors = pa.array([[0, 1], [1, 0], [5, 5]], pa.list_(pa.float32(), 2))
     rows = {"id": [1, 2, 3], "v": vectors, "body": ["the rivers", "the rain", "a river"]}
     table = lance_sql.write(rows, tmp_path / "t.lance")
-    table.create_index("body", "inverted", stem=True, remove_stop_words=True)
+    table.indices.create("body", "inverted", stem=True, remove_stop_words=True)
     path = str(tmp_path / "t.lance")
     sql = f"SELECT id, _score FROM lance_hybrid_search('{path}', 'v', [0, 1], 'body', 'the river', use_index := {{}})"
     expected = duckdb_rows(sql.format("true") + " ORDER BY id")

@@ -13,18 +13,18 @@ NAME = "<script>alert(3)</script>"
 
 def checked(table: lance_sql.Dataset) -> str:
     """A check of rules, of which some are broken, by rows with values that are no markup."""
-    table = table.set_rule("ids", "unique(id)").set_rule("amounts", "amount < 8").set_rule("known", "not_null(id)")
-    return table.set_rule("small", "row_count_change(-0.1, 0.1)", severity="warn").check().to_html()
+    table = table.rules.set("ids", "unique(id)").rules.set("amounts", "amount < 8").rules.set("known", "not_null(id)")
+    return table.rules.set("small", "row_count_change(-0.1, 0.1)", severity="warn").rules.check().to_html()
 
 
 def published(table: lance_sql.Dataset) -> str:
     """A load that cannot be published: the same row was changed on both sides, and a rule is broken."""
-    table = table.set_rule("amounts", "amount < 1000")
-    with table.staged("load") as branch:
+    table = table.rules.set("amounts", "amount < 1000")
+    with table.branches.staged("load") as branch:
         changed = branch.update({"amount": "5000", NAME: "'on the branch'"}, "id = 3").delete("id = 4")
         _ = lance_sql.write({"id": [7000], NAME: [HOSTILE], "amount": [1.0]}, changed, mode="append")
     table = table.latest().update({"amount": "7"}, "id = 3")
-    return table.plan_publish("load").to_html()
+    return table.branches.plan("load").to_html()
 
 
 def searched(folder: Path) -> dict[str, str]:
@@ -40,8 +40,8 @@ def searched(folder: Path) -> dict[str, str]:
 
 def consumed(table: lance_sql.Dataset) -> str:
     """Cursors, of which one is behind and one is not."""
-    table.cursor("warehouse", start="earliest")
-    table.cursor("up-to-date", start="latest")
+    table.cursors.open("warehouse", start="earliest")
+    table.cursors.open("up-to-date", start="latest")
     return cursor_page(table)
 
 
@@ -59,16 +59,16 @@ def make(folder: Path) -> dict[str, str]:
         table = lance_sql.write(
             {"id": list(range(start, start + 60)), NAME: ["v"] * 60, "amount": [1.0] * 60}, table.uri, mode="append"
         )
-    table.create_tag("audited", 3)
+    table.tags.create("audited", 3)
     table = table.merge({"id": [1, 2, 999], "amount": [7.0, 8.0, 9.0]}, on="id")
-    table.create_branch("dev")
+    table.branches.create("dev")
     table = table.add_columns({"net": "amount / 1.2"})
     found = {
         "feed": table.changes().to_html(),
         "stories": table.row_history().to_html("id < 8"),
         "diff": lance_sql.diff(f"{table.uri}@1", table, max_rows=12).to_html(),
         "history": table.history().to_html(),
-        "layout": table.layout().to_html(),
+        "layout": table.maintenance.layout().to_html(),
         "contract": checked(table),
         "cursors": consumed(table),
         "publication": published(table),

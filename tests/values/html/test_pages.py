@@ -130,29 +130,29 @@ def sized(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     if count > 1:
         for number in range(4):
             table = table.update({"c1": f"'changed {number}'"}, f"id % 3 = {number % 3}")
-    table = table.set_rule("ids", "unique(id)").set_rule("none", "id < 0")
-    table.cursor("warehouse", start="earliest")
-    with table.staged("load") as branch:
+    table = table.rules.set("ids", "unique(id)").rules.set("none", "id < 0")
+    table.cursors.open("warehouse", start="earliest")
+    with table.branches.staged("load") as branch:
         lance_sql.write(rows, branch, mode="append")
-    table.set_rule("none", "id < 0", severity="warn")
-    with table.latest().staged("conflict") as branch:
+    table.rules.set("none", "id < 0", severity="warn")
+    with table.latest().branches.staged("conflict") as branch:
         branch.update({"c0": "'mine'"}, "true")
-    table.create_branch("same")
+    table.branches.create("same")
     table = table.latest().update({"c0": "'theirs'"}, "true")
-    with table.staged("published") as branch:
+    with table.branches.staged("published") as branch:
         lance_sql.write({"id": [-1]}, branch, mode="append")
-    _ = table.publish("published")
+    _ = table.branches.publish("published")
     return {
         "audit": lance_sql.audit(table.uri),
-        "contract": table.check(),
+        "contract": table.rules.check(),
         "diff": lance_sql.diff(f"{table.uri}@1", table),
         "feed": table.changes(),
         "history": table.history(),
-        "layout": table.layout(),
-        "publication": table.plan_publish("load"),
-        "publication with conflicts": table.plan_publish("conflict"),
-        "publication without changes": table.plan_publish("same"),
-        "publication made before": table.plan_publish("published"),
+        "layout": table.maintenance.layout(),
+        "publication": table.branches.plan("load"),
+        "publication with conflicts": table.branches.plan("conflict"),
+        "publication without changes": table.branches.plan("same"),
+        "publication made before": table.branches.plan("published"),
         "search": table.search(text="theirs", text_column="c0", k=None),
         "search changes": table.search_changes(text="theirs", text_column="c0", since=1, k=None),
         "stories": table.row_history(),
@@ -212,7 +212,7 @@ def test_pages_list_their_contents(pages: Mapping[str, str]) -> None:
 def test_notebooks_show_parts(tmp_path: Path) -> None:
     table = lance_sql.write({"id": [1, 2], "<b>": ["<i>", None]}, tmp_path / "t.lance").delete("id = 2")
     shown: list[Any] = [table, table.scan(["id"], "id > 0"), table.history(), lance_sql.diff(f"{table.uri}@1", table)]
-    shown += [table.changes(), table.row_history(), table.layout(), lance_sql.verify(table.uri)]
+    shown += [table.changes(), table.row_history(), table.maintenance.layout(), lance_sql.verify(table.uri)]
     for each in shown:
         html = each._repr_html_()
         reader = read(html)
@@ -227,7 +227,7 @@ def test_results_are_frames(tmp_path: Path) -> None:
     table = lance_sql.write({"id": [1, 2]}, tmp_path / "t.lance").delete("id = 2")
     for each, num_rows in (
         (table.history(), 2),
-        (table.layout(), 1),
+        (table.maintenance.layout(), 1),
         (lance_sql.verify(table.uri), 0),
         (table.changes(), 3),
         (table.row_history(), 2),
@@ -367,7 +367,7 @@ def test_words_are_marked_as_the_index_takes_texts_apart(
 ) -> None:
     table = lance_sql.write({"s": [text, "other"]}, tmp_path / "t.lance")
     if settings is not None:
-        table = table.create_index("s", "inverted", **settings)
+        table = table.indices.create("s", "inverted", **settings)
     page = table.search(text=query, k=None).to_html()
     assert re.findall("<mark>(.*?)</mark>", page) == words
 

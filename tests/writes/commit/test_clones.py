@@ -80,7 +80,7 @@ def test_a_branch_is_made_and_changed_by_both(snapshot: Snapshot, root: str) -> 
     assert keys(root) == [0, 2, 3, 4, 5]
     branch = lance.dataset(root).branches.list()["dev/x"]
     assert (branch["parent_version"], branch["parent_branch"]) == (3, None)
-    assert lance_sql.open(root).branches()["dev/x"].version == 3
+    assert lance_sql.open(root).branches.list()["dev/x"].version == 3
 
 
 def test_branches_of_branches_have_parents(snapshot: Snapshot, root: str) -> None:

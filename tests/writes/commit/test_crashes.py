@@ -124,7 +124,7 @@ def test_a_branch_is_there_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
             with suppress(Broken, LanceError):
                 clones.create_branch(on(counted, latest(root)), "dev")
         assert keys(root) == [0, 1, 2, 3, 4, 5]
-        if "dev" not in lance_sql.open(root).branches():
+        if "dev" not in lance_sql.open(root).branches.list():
             with suppress(VersionNotFound):
                 clones.delete_branch(latest(root), "dev")
             clones.create_branch(latest(root), "dev")

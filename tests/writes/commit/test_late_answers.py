@@ -69,7 +69,7 @@ def test_an_aborted_job_keeps_what_a_late_request_may_still_commit(
         lance_sql.write(rows(1), path)
     store = LateStore(LocalStore(path), OSError)
     used(store)
-    begun = lance_sql.begin_write(path, rows().schema, mode=mode)
+    begun = lance_sql.begin_write(rows().schema, path, mode=mode)
     written = begun.write_fragments(rows(2))
     with pytest.raises(OSError, match="manifest"):
         begun.commit(written)
@@ -83,7 +83,7 @@ def test_an_aborted_job_keeps_what_a_late_request_may_still_commit(
 def test_an_aborted_job_that_was_refused_leaves_nothing(tmp_path: Path) -> None:
     path = str(tmp_path / "t.lance")
     lance_sql.write(rows(1), path)
-    begun = lance_sql.begin_write(path, rows().schema, mode="append")
+    begun = lance_sql.begin_write(rows().schema, path, mode="append")
     written = begun.write_fragments(rows(2))
     lance_sql.write(rows(3), path, mode="overwrite")
     data_files = set((tmp_path / "t.lance" / "data").iterdir())
@@ -93,7 +93,7 @@ def test_an_aborted_job_that_was_refused_leaves_nothing(tmp_path: Path) -> None:
     begun.abort()
     assert len(data_files - set((tmp_path / "t.lance" / "data").iterdir())) == 1
     assert set((tmp_path / "t.lance" / TRANSACTIONS).iterdir()) == transactions
-    first = lance_sql.begin_write(str(tmp_path / "new"), rows().schema)
+    first = lance_sql.begin_write(rows().schema, str(tmp_path / "new"))
     written = first.write_fragments(rows(2))
     lance_sql.write(rows(3), tmp_path / "new")
     with pytest.raises(TableExists):
@@ -109,7 +109,7 @@ def test_a_job_whose_commit_was_carried_out_late_is_not_committed_twice(
     lance_sql.write(rows(1), path)
     store = LateStore(LocalStore(path), OSError)
     used(store)
-    begun = lance_sql.begin_write(path, rows().schema, mode="append")
+    begun = lance_sql.begin_write(rows().schema, path, mode="append")
     written = begun.write_fragments(rows(2))
     other = begun.write_fragments(rows(3))
     with pytest.raises(OSError, match="manifest"):

@@ -171,11 +171,11 @@ def test_two_writers_never_make_one_version(tmp_path: Path) -> None:
     assert made.keys() == [0, 1, 2, 5, 6]
     stale.delete("k = 0")
     made.open().update({"v": "'x'"}, "k = 1")
-    made.open().cleanup(retain_versions=1)
+    made.open().maintenance.cleanup(retain_versions=1)
     assert made.keys() == [1, 2, 5, 6]
     assert [info.version for info in made.open().versions()] == [5]
     made.check_entries()
-    branch = made.open().create_branch("dev")
+    branch = made.open().branches.create("dev")
     assert branch.count_rows() == 4
     assert lance_sql.open(made.path, branch="dev", manifest_store=made.manifests).count_rows() == 4
 

@@ -98,7 +98,7 @@ def test_several_damaged_versions_and_ids_that_were_reserved(root: Path) -> None
 
 
 def test_nothing_else_writes_beside_a_damaged_version(root: Path) -> None:
-    job = lance_sql.begin_write(root, latest(root).manifest.schema.arrow, mode="append")
+    job = lance_sql.begin_write(latest(root).manifest.schema.arrow, root, mode="append")
     new = job.write_fragments(table([40]))
     commit(latest(root), Append(fragments(root, table([41]))))
     overwrite(root, 4, DAMAGES["cut"])
@@ -106,8 +106,8 @@ def test_nothing_else_writes_beside_a_damaged_version(root: Path) -> None:
     changes: list[Callable[[], object]] = [
         lambda: stale.delete("k = 1"),
         lambda: stale.update({"v": "'x'"}, "true"),
-        lambda: stale.compact(target_rows=100),
-        lambda: stale.update_config({"a": "b"}),
+        lambda: stale.maintenance.compact(target_rows=100),
+        lambda: stale.config.update({"a": "b"}),
         lambda: lance_sql.write(table([1]), root, mode="append"),
         lambda: lance_sql.write(table([1]), root, mode="overwrite"),
         lambda: job.commit(new),

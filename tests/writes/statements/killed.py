@@ -25,7 +25,7 @@ def source() -> pa.Table:
 
 
 VERBS: Final[dict[str, Callable[[Dataset], Dataset]]] = {
-    "compact": lambda table: table.compact(),
+    "compact": lambda table: table.maintenance.compact(),
     "merge": lambda table: table.merge(source(), on="k"),
     "add a column": lambda table: table.add_columns({"w": "v * 2 + k"}),
 }

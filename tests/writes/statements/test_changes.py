@@ -123,8 +123,8 @@ def test_metadata_that_stored_values_need_cannot_change(
     content = pa.table({"b": [b"b"], "blob": [b"c"], "s": [{"a": 1}], "t": ["t"], "j": ["1"]}, schema)
     table = lance_sql.write(content, tmp_path / "t.lance", file_version="2.1")
     with pytest.raises(InvalidArgument, match="determines how the values of column"):
-        table.update_field_metadata(column, {key: value})
-    table.update_field_metadata(column, {"comment": "c", "packed": None})
+        table.config.update_field_metadata(column, {key: value})
+    table.config.update_field_metadata(column, {"comment": "c", "packed": None})
 
 
 def test_values_are_sql_arrow_expressions_or_constants(table: Dataset) -> None:
@@ -225,7 +225,7 @@ def test_no_filter_is_no_choice_of_all_rows(table: Dataset) -> None:
         lambda table: table.merge(rows(1, 9), on="k"),
         lambda table: table.delete("k = 1"),
         lambda table: table.add_columns({"one": 1}),
-        lambda table: table.compact(),
+        lambda table: table.maintenance.compact(),
         lambda table: lance_sql.write(rows(9), table.uri, mode="append"),
         lambda table: lance_sql.write(rows(9), table.uri, mode="overwrite"),
     ],
@@ -326,7 +326,7 @@ def test_arguments_of_other_kinds(table: Dataset) -> None:
     with pytest.raises(InvalidArgument, match="by column"):
         wrong.update(["v"])
     with pytest.raises(InvalidArgument, match="No key"):
-        wrong.update_config({})
+        wrong.config.update({})
     assert table.snapshot.latest().version == 2
 
 
@@ -415,20 +415,20 @@ def test_members_of_structs(tmp_path: Path) -> None:
 
 def test_compaction(table: Dataset) -> None:
     before = by_key(table.delete("k = 2").update({"v": 0}, "k = 5"), "v", *HIDDEN)
-    assert [group.fragment_ids for group in table.plan_compaction()] == [(0, 1, 2)]
-    made = table.compact()
+    assert [group.fragment_ids for group in table.maintenance.plan_compaction()] == [(0, 1, 2)]
+    made = table.maintenance.compact()
     assert by_key(made, "v", *HIDDEN) == before
     assert len(made.snapshot.manifest.fragments) == 1
     assert made.snapshot.manifest.fragments[0].deletion_file is None
-    assert made.compact().version == made.version
-    assert made.plan_compaction() == []
+    assert made.maintenance.compact().version == made.version
+    assert made.maintenance.plan_compaction() == []
 
 
 def test_compaction_respects_its_limits(table: Dataset) -> None:
-    assert table.plan_compaction(target_rows=3) == []
+    assert table.maintenance.plan_compaction(target_rows=3) == []
     table = table.delete("k = 2")
-    assert [group.fragment_ids for group in table.plan_compaction(target_rows=3)] == [(0,)]
-    assert table.plan_compaction(target_rows=3, max_deleted_share=0.5) == []
+    assert [group.fragment_ids for group in table.maintenance.plan_compaction(target_rows=3)] == [(0,)]
+    assert table.maintenance.plan_compaction(target_rows=3, max_deleted_share=0.5) == []
 
 
 def test_a_compaction_that_fails_leaves_no_files(table: Dataset) -> None:
@@ -436,7 +436,7 @@ def test_a_compaction_that_fails_leaves_no_files(table: Dataset) -> None:
     lance_sql.write(rows(*range(10, 30)), table.uri, mode="append")
     for key in (7, 8):
         table = lance_sql.write(rows(key), table.uri, mode="append")
-    assert len(table.plan_compaction(target_rows=10)) == 2
+    assert len(table.maintenance.plan_compaction(target_rows=10)) == 2
     before = sorted(Path(table.uri).rglob("*"))
 
     class FullStore(FailingStore):
@@ -452,21 +452,21 @@ def test_a_compaction_that_fails_leaves_no_files(table: Dataset) -> None:
 
     full = Dataset(on(FullStore(LocalStore(table.uri)), table.snapshot))
     with pytest.raises(Broken):
-        full.compact(target_rows=10)
+        full.maintenance.compact(target_rows=10)
     assert sorted(Path(table.uri).rglob("*")) == before
 
 
 def test_compaction_of_indexed_tables(table: Dataset, tmp_path: Path) -> None:
     lance.dataset(table.uri).create_scalar_index("k", "BTREE")
-    made = lance_sql.open(table.uri).compact()
+    made = lance_sql.open(table.uri).maintenance.compact()
     assert lance.dataset(made.uri).to_table(filter="k = 5").num_rows == 1
     assert lance_sql.write(rows(7), made.uri, mode="append").count_rows("k = 7") == 1
     assert lance.dataset(made.uri).to_table(filter="k >= 5").num_rows == 3
     lance.write_dataset(rows(1), tmp_path / "unstable")
     lance.write_dataset(rows(2), tmp_path / "unstable", mode="append")
     lance.dataset(tmp_path / "unstable").create_scalar_index("k", "BTREE")
-    made = lance_sql.open(tmp_path / "unstable").compact()
-    assert made.indices()[0].num_uncovered == 0
+    made = lance_sql.open(tmp_path / "unstable").maintenance.compact()
+    assert made.indices.list()[0].num_uncovered == 0
     assert lance.dataset(made.uri).to_table(filter="k = 1").num_rows == made.count_rows("k = 1")
 
 
@@ -481,61 +481,61 @@ def test_restore(table: Dataset) -> None:
 
 
 def test_tags(table: Dataset) -> None:
-    table.create_tag("first", 1)
-    table.create_tag("now")
+    table.tags.create("first", 1)
+    table.tags.create("now")
     assert lance.dataset(table.uri, version="first").version == 1
-    assert {name: tag.version for name, tag in table.tags().items()} == {"first": 1, "now": 2}
-    table.move_tag("now", 1)
+    assert {name: tag.version for name, tag in table.tags.list().items()} == {"first": 1, "now": 2}
+    table.tags.move("now", 1)
     assert lance.dataset(table.uri).tags.get_version("now") == 1
-    table.delete_tag("now")
+    table.tags.delete("now")
     with pytest.raises(VersionNotFound):
-        table.move_tag("now")
+        table.tags.move("now")
     with pytest.raises(VersionNotFound):
-        table.delete_tag("now")
+        table.tags.delete("now")
     with pytest.raises(VersionNotFound):
-        table.create_tag("other", 9)
+        table.tags.create("other", 9)
     with pytest.raises(InvalidArgument, match="already"):
-        table.create_tag("first")
+        table.tags.create("first")
 
 
 def test_branches(table: Dataset) -> None:
-    branch = table.create_branch("dev")
+    branch = table.branches.create("dev")
     lance_sql.write(rows(100), table.uri, mode="append", branch="dev")
     assert lance_sql.open(table.uri, branch="dev").delete("k = 1").count_rows() == 6
     assert lance_sql.open(table.uri).count_rows() == 6
     assert lance.dataset(table.uri).checkout_version(("dev", None)).count_rows() == 6
     assert branch.branch == "dev"
     assert repr(branch) == f"lance_sql.Dataset({table.uri!r}, version=2, branch='dev')"
-    table.delete_branch("dev")
-    assert table.branches() == {}
+    table.branches.delete("dev")
+    assert table.branches.list() == {}
 
 
 def test_shallow_clones(table: Dataset, tmp_path: Path) -> None:
-    clone = table.shallow_clone(tmp_path / "clone")
+    clone = table.branches.shallow_clone(tmp_path / "clone")
     assert by_key(clone, "v") == by_key(table, "v")
     assert len(by_key(clone.delete("k = 1"))) == 5
     assert len(by_key(lance_sql.open(table.uri))) == 6
 
 
 def test_cleanup(table: Dataset) -> None:
-    table.create_tag("first", 1)
-    table = table.update({"v": 0}, "k = 1").compact()
-    planned = table.cleanup(retain_versions=1, dry_run=True)
+    table.tags.create("first", 1)
+    table = table.update({"v": 0}, "k = 1").maintenance.compact()
+    planned = table.maintenance.cleanup(retain_versions=1, dry_run=True)
     assert [file.version for file in planned.versions] == [2, 3, 4]
     assert [info.version for info in table.versions()] == [1, 2, 3, 4, 5]
-    table.cleanup(retain_versions=1)
+    table.maintenance.cleanup(retain_versions=1)
     assert [info.version for info in table.versions()] == [1, 5]
     assert len(by_key(lance_sql.open(table.uri, version=1))) == 3
     assert len(by_key(table)) == 6
     assert lance_sql.verify(table.uri, deep=True).is_healthy
-    assert table.cleanup(older_than=timedelta(hours=1)).versions == ()
+    assert table.maintenance.cleanup(older_than=timedelta(hours=1)).versions == ()
 
 
 def test_config(table: Dataset) -> None:
-    table.update_config({"a": "1", "b": "2"}).update_config({"a": None})
+    table.config.update({"a": "1", "b": "2"}).config.update({"a": None})
     assert lance.dataset(table.uri).config() == {"b": "2"}
     with pytest.raises(InvalidArgument, match="text"):
-        table.update_config({"a": 1})  # type: ignore[dict-item]  # wrong on purpose
+        table.config.update({"a": 1})  # type: ignore[dict-item]  # wrong on purpose
 
 
 def test_statements_on_the_same_rows_are_computed_again(table: Dataset) -> None:
@@ -551,7 +551,7 @@ def test_statements_on_the_same_rows_are_computed_again(table: Dataset) -> None:
 
 
 def test_appending_to_a_table_that_was_overwritten(table: Dataset) -> None:
-    job = lance_sql.begin_write(table.uri, rows().schema, mode="append")
+    job = lance_sql.begin_write(rows().schema, table.uri, mode="append")
     fragments = job.write_fragments(rows(7))
     lance_sql.write({"x": [1]}, table.uri, mode="overwrite")
     with pytest.raises(CommitConflict, match="Overwrite"):
@@ -564,11 +564,11 @@ def test_appending_to_a_table_that_was_overwritten(table: Dataset) -> None:
         lambda table: table.delete("k = 1"),
         lambda table: table.update({"v": 0}, "true"),
         lambda table: table.merge(rows(1), on="k"),
-        lambda table: table.compact(),
+        lambda table: table.maintenance.compact(),
         lambda table: table.restore(),
-        lambda table: table.update_config({"a": "1"}),
-        lambda table: table.create_tag("now"),
-        lambda table: table.cleanup(),
+        lambda table: table.config.update({"a": "1"}),
+        lambda table: table.tags.create("now"),
+        lambda table: table.maintenance.cleanup(),
     ],
 )
 def test_a_table_that_is_gone(table: Dataset, change: Any) -> None:

@@ -42,12 +42,12 @@ def test_unsupported_compression_is_refused(tmp_path: Path) -> None:
 
 
 def test_writes_in_two_steps_and_on_the_command_line_are_compressed_too(tmp_path: Path) -> None:
-    job = lance_sql.begin_write(tmp_path / "two.lance", ROWS.schema, compression={"n": "zstd"}, compression_level=7)
+    job = lance_sql.begin_write(ROWS.schema, tmp_path / "two.lance", compression={"n": "zstd"}, compression_level=7)
     table = job.commit(job.write_fragments(ROWS))
     assert table.schema.field("n").metadata[b"lance-encoding:compression-level"] == b"7"
     assert not table.schema.field("s").metadata
     with pytest.raises(InvalidArgument, match="use the compression of the table"):
-        lance_sql.begin_write(tmp_path / "two.lance", ROWS.schema, mode="append", compression="zstd")
+        lance_sql.begin_write(ROWS.schema, tmp_path / "two.lance", mode="append", compression="zstd")
     command = ["write", str(tmp_path / "cli.lance"), str(tmp_path / "two.lance"), "--compression", "lz4"]
     result = CliRunner().invoke(main, command)
     assert result.exit_code == 0, result.output

@@ -109,7 +109,7 @@ def test_rows_row_ids_and_pages_stay(
     expected = _values(path)
     pages = _contents(path)
     encoded.clear()
-    made = lance_sql.open(path).compact()
+    made = lance_sql.open(path).maintenance.compact()
     assert made.last_change is not None
     assert made.last_change.files_written == 1
     kept = _contents(path)
@@ -127,7 +127,7 @@ def test_rows_row_ids_and_pages_stay(
     ]
     # pages that were copied are copied once more, and read by pylance's own compaction
     write(rows.slice(0, 5), path, file_version)
-    lance_sql.open(path).compact()
+    lance_sql.open(path).maintenance.compact()
     assert [row.partition("'_rowid'")[0] for row in _values(path)[NUM_ROWS:]] == [
         row.partition("'_rowid'")[0] for row in expected[:5]
     ]
@@ -142,7 +142,7 @@ def test_columns_that_differ_between_fragments_are_encoded(tmp_path: Path, encod
     table = table.add_columns({"b": "id * 2"})
     lance_sql.write({"id": [4], "a": [4.0]}, tmp_path / "t.lance", mode="append")
     encoded.clear()
-    made = lance_sql.open(tmp_path / "t.lance").compact()
+    made = lance_sql.open(tmp_path / "t.lance").maintenance.compact()
     assert set(encoded) == {"b"}
     expected = {"id": [1, 2, 3, 4], "a": [1.0, 2.0, 3.0, 4.0], "b": [2, 4, 6, None]}
     assert made.scan().to_table().to_pydict() == expected
@@ -158,7 +158,7 @@ def test_deleted_rows_are_left_out(tmp_path: Path, encoded: list[str]) -> None:
         lance_sql.write(rows, path, mode="append" if start else "create")
     lance_sql.open(path).delete("id = 3")
     encoded.clear()
-    made = lance_sql.open(path).compact()
+    made = lance_sql.open(path).maintenance.compact()
     assert encoded
     assert sorted(made.scan().to_table()["id"].to_pylist()) == [*range(3), *range(4, 20)]
 
@@ -170,7 +170,7 @@ def test_a_new_way_of_compressing_is_followed(tmp_path: Path, encoded: list[str]
         lance_sql.write({"id": [start], "s": ["a"]}, path, mode="append" if start else "create")
     lance.dataset(path).update_field_metadata({"s": {"lance-encoding:compression": "zstd"}}, replace=True)
     encoded.clear()
-    made = lance_sql.open(path).compact()
+    made = lance_sql.open(path).maintenance.compact()
     assert set(encoded) == {"s"}
     assert made.scan().to_table().to_pydict() == {"id": [0, 10], "s": ["a", "a"]}
 
@@ -183,7 +183,7 @@ def test_short_pages_are_joined(tmp_path: Path, encoded: list[str]) -> None:
         lance_sql.write(rows, path, mode="append" if start else "create")
     expected = lance.dataset(path).to_table()
     encoded.clear()
-    lance_sql.open(path).compact()
+    lance_sql.open(path).maintenance.compact()
     assert set(encoded) == {"b"}
     assert [len(column) for column in _contents(path)] == [3, 1]
     assert lance.dataset(path).to_table() == expected
@@ -199,5 +199,5 @@ def test_files_of_which_rows_are_missing_are_not_taken_over(tmp_path: Path) -> N
     file.write_bytes(content[:-1] + b"X")
     before = sorted(each.name for each in (path / "data").iterdir())
     with pytest.raises(CorruptFile, match=file.name):
-        lance_sql.open(path).compact()
+        lance_sql.open(path).maintenance.compact()
     assert sorted(each.name for each in (path / "data").iterdir()) == before

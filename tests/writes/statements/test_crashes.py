@@ -93,7 +93,7 @@ def cast(path: str) -> None:
 
 
 def compact(path: str) -> None:
-    lance_sql.open(path).compact()
+    lance_sql.open(path).maintenance.compact()
 
 
 def restore(path: str) -> None:
@@ -101,11 +101,11 @@ def restore(path: str) -> None:
 
 
 def config(path: str) -> None:
-    lance_sql.open(path).update_config({"owner": "somebody"})
+    lance_sql.open(path).config.update({"owner": "somebody"})
 
 
 def two_steps(path: str) -> None:
-    begun = lance_sql.begin_write(path, rows().schema, mode="append")
+    begun = lance_sql.begin_write(rows().schema, path, mode="append")
     begun.commit([*begun.write_fragments(rows(300)), *begun.write_fragments(rows(301))])
 
 
@@ -290,7 +290,7 @@ def test_a_job_whose_files_are_gone_is_not_committed(tmp_path: Path, monkeypatch
     """A cleanup takes the files of a job that lasts longer than a week for leftovers."""
     path = str(tmp_path / "t.lance")
     lance_sql.write(rows(1, 2), path)
-    job = lance_sql.begin_write(path, rows().schema, mode="append")
+    job = lance_sql.begin_write(rows().schema, path, mode="append")
     made = job.write_fragments(rows(3))
     before = lance_sql.open(path).to_table()
     old = time.time() + 8 * 86400

@@ -64,7 +64,7 @@ DOORS: dict[str, Callable[[Dataset, Dataset, pa.Table], object]] = {
         "t.lance@1", lance_sql.write(given, table, mode="append"), key="j"
     ),
     "changes": lambda table, other, given: table.changes(since=0, key="j"),
-    "cursor": lambda table, other, given: table.cursor("c", key="j").read(),
+    "cursor": lambda table, other, given: table.cursors.open("c", key="j").read(),
     "apply": lambda table, other, given: lance_sql.apply_changes(table, given, "j"),
     "apply without types": lambda table, other, given: lance_sql.apply_changes(table, given.to_pylist(), "j"),
     "apply history": lambda table, other, given: lance_sql.apply_changes("new.lance", given, "j", scd=2),
@@ -73,8 +73,8 @@ DOORS: dict[str, Callable[[Dataset, Dataset, pa.Table], object]] = {
     "assertion of rows": lambda table, other, given: testing.assert_table_equal(given, given, key="j"),
     "invariants": lambda table, other, given: testing.assert_invariants(table, unique="j"),
     "changes in tests": lambda table, other, given: testing.assert_changes(table, since=0, inserted=["[]"], key="j"),
-    "unique": lambda table, other, given: table.set_rule("r", "unique(j)"),
-    "foreign key": lambda table, other, given: table.set_rule("r", f"foreign_key(j, '{other.uri}', j)"),
+    "unique": lambda table, other, given: table.rules.set("r", "unique(j)"),
+    "foreign key": lambda table, other, given: table.rules.set("r", f"foreign_key(j, '{other.uri}', j)"),
     "primary key": lambda table, other, given: lance_sql.sql(
         f"ALTER TABLE '{table.uri}' SET UNENFORCED PRIMARY KEY (j)"
     ),
@@ -85,9 +85,9 @@ DOORS: dict[str, Callable[[Dataset, Dataset, pa.Table], object]] = {
 
 
 def publish(table: Dataset) -> object:
-    table.create_branch("work")
+    table.branches.create("work")
     lance_sql.write(rows("column", GIVEN), lance_sql.open(table.uri, branch="work"), mode="append")
-    return table.publish("work", key="j")
+    return table.branches.publish("work", key="j")
 
 
 def with_key(field: pa.Field) -> pa.Field:
@@ -119,8 +119,8 @@ def test_other_json_is_no_change(tmp_path: Path) -> None:
         assert str(lance_sql.diff(each, table, key="id")).splitlines()[-1] == "No differences."
     testing.assert_table_equal(rows("column", GIVEN), rows("column", OTHERS), key="id")
     testing.assert_table_equal(rows("column", GIVEN), text)
-    rule = table.set_rule("known", """accepted_values(j, '{ "k": 1,"a": [2e2,null] }', '[1,2]', '"x"', '{}')""")
-    assert rule.check().is_kept
+    rule = table.rules.set("known", """accepted_values(j, '{ "k": 1,"a": [2e2,null] }', '[1,2]', '"x"', '{}')""")
+    assert rule.rules.check().is_kept
     # a feed has one form of each document, so that rows written again are equal
     changed = table.update({"j": "j"}, "id >= 0").merge(text, on="id")
     assert changed.changes(since=1, drop_unchanged=True).count_rows() == 0

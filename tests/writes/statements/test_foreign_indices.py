@@ -39,15 +39,15 @@ def test_an_index_that_is_not_built_here_stays_as_it_is(
     rows = pa.table({"id": [3], "x": make([3]), "n": [3]})
     lance_sql.write(rows, path, mode="append")
 
-    table = lance_sql.open(path).delete("id = 1").compact().optimize_indices()
+    table = lance_sql.open(path).delete("id = 1").maintenance.compact().indices.optimize()
 
-    by_name = {index.name: index for index in table.indices()}
+    by_name = {index.name: index for index in table.indices.list()}
     assert set(by_name) == {"x_idx", "n_idx"}
     assert by_name["n_idx"].num_uncovered == 0
     assert sorted(table.to_table(["id"]).column("id").to_pylist()) == [2, 3]
     assert table.count_rows("n = 3") == 1
     with pytest.raises(UnsupportedFeature, match="x_idx"):
-        table.optimize_indices(["x_idx"])
+        table.indices.optimize(["x_idx"])
 
 
 @pytest.mark.parametrize("file_version", ["2.0", "2.1", "2.2"])
@@ -75,7 +75,7 @@ def test_no_index_of_documents_is_built(tmp_path: Path, kind: Any) -> None:
     values = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(['{"k":1}']))
     table = lance_sql.write(pa.table({"j": values}), tmp_path / "t.lance")
     with pytest.raises(UnsupportedFeature, match=f"a {kind} index on the documents of the JSON column 'j'"):
-        table.create_index("j", kind)
+        table.indices.create("j", kind)
 
 
 @pytest.mark.parametrize("kind", ["BTREE", "BITMAP"])
@@ -83,7 +83,7 @@ def test_an_index_of_documents_stays_as_pylance_built_it(tmp_path: Path, kind: A
     path = str(tmp_path / "t.lance")
     values = pa.ExtensionArray.from_storage(pa.json_(pa.string()), pa.array(['{"k":1}', None]))
     lance.write_dataset(pa.table({"id": [1, 2], "j": values}), path).create_scalar_index("j", kind)
-    table = lance_sql.open(path).merge({"id": [3], "j": ['{"k":3}']}, "id").compact().optimize_indices()
+    table = lance_sql.open(path).merge({"id": [3], "j": ['{"k":3}']}, "id").maintenance.compact().indices.optimize()
     assert table.count_rows("j IS NULL") == 1
     assert table.count_rows("j = '{\"k\":3}'") == 1
     assert lance.dataset(path).count_rows("j IS NULL") == 1

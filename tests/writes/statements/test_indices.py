@@ -48,7 +48,7 @@ def indexed(path: Path, kind: str, *, stable: bool, file_version: Any) -> lance_
     dataset = lance_sql.open(path).delete("id % 9 = 4")
     for name in [*TABLE.column_names, "id", "p.x"]:
         if kind != "bloomfilter" or name not in ("m", "b", "c"):
-            dataset = dataset.create_index(name, kind)
+            dataset = dataset.indices.create(name, kind)
     return dataset
 
 
@@ -67,7 +67,7 @@ def check(path: Path, condition: str, *, pylance_too: bool = True) -> None:
 def test_pylance_uses_what_is_built(tmp_path: Path, kind: str, file_version: str, *, stable: bool) -> None:
     path = tmp_path / "t"
     dataset = indexed(path, kind, stable=stable, file_version=file_version)
-    assert all(each.num_uncovered == 0 and each.kind == kind for each in dataset.indices())
+    assert all(each.num_uncovered == 0 and each.kind == kind for each in dataset.indices.list())
     for condition in VALUES + (RANGES if kind != "bloomfilter" else []):
         plan = lance.dataset(path).scanner(columns=["id"], filter=condition).explain_plan()
         assert f"({PYLANCE_NAMES[kind]})" in plan, condition
@@ -78,7 +78,7 @@ def test_pylance_uses_what_is_built(tmp_path: Path, kind: str, file_version: str
 def test_filters_are_answered_with_what_is_built(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t"
     lance.write_dataset(pa.table({"i": pa.array(np.arange(40_000))}), path)
-    dataset = lance_sql.open(path).create_index("i", kind)
+    dataset = lance_sql.open(path).indices.create("i", kind)
     left = dataset.scan(["i"], "i = 20000").plan.num_candidates
     assert left == (1 if kind in ("btree", "bitmap") else 8192)
     assert f"i_idx ({kind}): covers 1 of 1 fragments" in dataset.scan(["i"], "i = 20000").explain()
@@ -98,8 +98,8 @@ def test_operations_keep_what_is_built_right(tmp_path: Path, kind: str, *, stabl
     check_all()
     dataset = dataset.update({"f": "99.5", "i": "7"}, "id % 7 = 3")
     check_all()
-    dataset = dataset.optimize_indices()
-    assert all(each.num_uncovered == 0 for each in dataset.indices())
+    dataset = dataset.indices.optimize()
+    assert all(each.num_uncovered == 0 for each in dataset.indices.list())
     check_all()
     dataset = dataset.merge({"id": [17, 5000], "i": [7, 7]}, on="id")
     check_all()
@@ -107,20 +107,20 @@ def test_operations_keep_what_is_built_right(tmp_path: Path, kind: str, *, stabl
         dataset.alter_column("f", type=pa.float32())
     dataset = dataset.update({"f": "99.5"}, "f > 1e38 AND f < 'inf'::DOUBLE").update({"f": "-1.5"}, "f < -1e38")
     dataset = dataset.alter_column("f", type=pa.float32())
-    assert "f_idx" not in [each.name for each in dataset.indices()]
+    assert "f_idx" not in [each.name for each in dataset.indices.list()]
     check_all()
     dataset = dataset.drop_columns("s").add_columns({"s": "'ab'"})
-    assert "s_idx" not in [each.name for each in dataset.indices()]
+    assert "s_idx" not in [each.name for each in dataset.indices.list()]
     check_all()
     lance.dataset(path).delete("id = 1007")
     lance.dataset(path).optimize.compact_files()
     check_all()
-    dataset = lance_sql.open(path).optimize_indices()
+    dataset = lance_sql.open(path).indices.optimize()
     check_all()
     dataset.restore(3)
     check_all()
     lance_sql.write(rows(), path, mode="overwrite")
-    assert lance_sql.open(path).indices() == ()
+    assert lance_sql.open(path).indices.list() == ()
 
 
 def test_an_index_over_what_another_writer_changes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,8 +139,8 @@ def test_an_index_over_what_another_writer_changes_meanwhile(tmp_path: Path, mon
         return written
 
     monkeypatch.setattr(indexing, "_write", overtaken)
-    dataset = lance_sql.open(path).create_index("i", "btree")
-    assert dataset.indices()[0].num_uncovered == 0
+    dataset = lance_sql.open(path).indices.create("i", "btree")
+    assert dataset.indices.list()[0].num_uncovered == 0
     check(path, "i = 1000")
     assert len(list((path / "_indices").iterdir())) == 1 or len(list((path / "_indices").glob("*/*"))) == 2
 
@@ -154,13 +154,13 @@ def test_two_writers_of_one_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     def overtaken(*arguments: Any) -> Any:
         monkeypatch.undo()
-        lance_sql.open(path).create_index("i", "btree")
+        lance_sql.open(path).indices.create("i", "btree")
         return write(*arguments)
 
     monkeypatch.setattr(indexing, "_write", overtaken)
     with pytest.raises(InvalidArgument, match="'i_idx' already"):
-        lance_sql.open(path).create_index("i", "bitmap")
-    assert [each.kind for each in lance_sql.open(path).indices()] == ["btree"]
+        lance_sql.open(path).indices.create("i", "bitmap")
+    assert [each.kind for each in lance_sql.open(path).indices.list()] == ["btree"]
     assert len(list((path / "_indices").glob("*/*.lance"))) == 2
 
 
@@ -171,41 +171,41 @@ def test_unsupported_indices_are_refused(tmp_path: Path) -> None:
     lance.write_dataset(table, path)
     dataset = lance_sql.open(path)
     with pytest.raises(InvalidArgument, match="Unknown kind of index 'hash'"):
-        dataset.create_index("i", "hash")
+        dataset.indices.create("i", "hash")
     with pytest.raises(ColumnNotFound):
-        dataset.create_index("nope", "btree")
+        dataset.indices.create("nope", "btree")
     for column in ("lists", "words", "p"):
         with pytest.raises(UnsupportedFeature, match="index on a column of type"):
-            dataset.create_index(column, "btree")
+            dataset.indices.create(column, "btree")
     with pytest.raises(UnsupportedFeature, match="bloom filter on a column of type bool"):
-        dataset.create_index("b", "bloomfilter")
+        dataset.indices.create("b", "bloomfilter")
     with pytest.raises(InvalidArgument, match="cannot be the name"):
-        dataset.create_index("i", "btree", name="__lance_frag_reuse")
-    dataset = dataset.create_index("i", "btree")
+        dataset.indices.create("i", "btree", name="__lance_frag_reuse")
+    dataset = dataset.indices.create("i", "btree")
     with pytest.raises(InvalidArgument, match="'i_idx' already"):
-        dataset.create_index("i", "bitmap")
-    assert [each.kind for each in dataset.create_index("i", "bitmap", replace=True).indices()] == ["bitmap"]
+        dataset.indices.create("i", "bitmap")
+    assert [each.kind for each in dataset.indices.create("i", "bitmap", replace=True).indices.list()] == ["bitmap"]
     with pytest.raises(InvalidArgument, match="no index 'j_idx'; it has 'i_idx'"):
-        dataset.drop_index("j_idx")
-    assert dataset.drop_index("i_idx").indices() == ()
+        dataset.indices.drop("j_idx")
+    assert dataset.indices.drop("i_idx").indices.list() == ()
     assert not list((path / "data").glob("*.tmp"))
 
 
 def test_there_is_nothing_to_do_for_indices_that_cover_everything(tmp_path: Path) -> None:
     path = tmp_path / "t"
     lance.write_dataset(rows(), path)
-    dataset = lance_sql.open(path).create_index("i", "btree")
-    assert dataset.optimize_indices().version == dataset.version
-    rebuilt = dataset.optimize_indices("i_idx", rebuild=True)
+    dataset = lance_sql.open(path).indices.create("i", "btree")
+    assert dataset.indices.optimize().version == dataset.version
+    rebuilt = dataset.indices.optimize("i_idx", rebuild=True)
     assert rebuilt.version == dataset.version + 1
-    assert rebuilt.indices()[0].num_segments == 1
+    assert rebuilt.indices.list()[0].num_segments == 1
 
 
 def test_progress_counts_rows(tmp_path: Path) -> None:
     path = tmp_path / "t"
     lance.write_dataset(rows(), path)
     told: list[tuple[int, int | None]] = []
-    lance_sql.open(path).create_index("i", "zonemap", progress=lambda done, total: told.append((done, total)))
+    lance_sql.open(path).indices.create("i", "zonemap", progress=lambda done, total: told.append((done, total)))
     assert told[-1] == (600, 600)
 
 
@@ -244,7 +244,7 @@ def test_numbers_that_are_none(tmp_path: Path, values: list[Any], type: pa.DataT
     for kind in KINDS if type != pa.float16() else KINDS[:3]:
         path = tmp_path / kind
         lance.write_dataset(table, path, max_rows_per_file=len(values))
-        opened = lance_sql.open(path).create_index("f", kind)
+        opened = lance_sql.open(path).indices.create("f", kind)
         for each in conditions:
             assert opened.scan(["id"], each).to_table().equals(expected[each]), each
 
@@ -257,11 +257,11 @@ def test_a_compaction_moves_rows_of_indices(
 ) -> None:
     path = tmp_path / "t"
     lance.write_dataset(rows(), path, max_rows_per_file=100, enable_stable_row_ids=stable)
-    dataset = lance_sql.open(path).create_index("id", kind).delete("id % 9 = 4")
+    dataset = lance_sql.open(path).indices.create("id", kind).delete("id % 9 = 4")
     lance.dataset(path).create_scalar_index("i", "BTREE", name="theirs")
-    dataset = lance_sql.open(path).compact(target_rows=300, indices=choice)
+    dataset = lance_sql.open(path).maintenance.compact(target_rows=300, indices=choice)
     knows_ids = stable and kind == "bitmap"
-    found = {each.name: each.num_uncovered for each in dataset.indices()}
+    found = {each.name: each.num_uncovered for each in dataset.indices.list()}
     if choice == "drop" and not knows_ids:
         assert "id_idx" not in found
     else:
@@ -277,7 +277,7 @@ def test_a_compaction_moves_rows_of_indices(
 def test_there_are_three_choices_for_indices(tmp_path: Path) -> None:
     lance.write_dataset(rows(), tmp_path / "t", max_rows_per_file=100)
     with pytest.raises(InvalidArgument, match="'update', 'keep', 'drop'"):
-        lance_sql.open(tmp_path / "t").compact(indices="remap")  # type: ignore[arg-type]  # wrong on purpose
+        lance_sql.open(tmp_path / "t").maintenance.compact(indices="remap")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_row_ids_that_change_their_meaning_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -289,11 +289,11 @@ def test_row_ids_that_change_their_meaning_meanwhile(tmp_path: Path, monkeypatch
 
     def overtaken(*arguments: Any) -> Any:
         monkeypatch.undo()
-        lance_sql.open(path).enable_stable_row_ids(indices="keep")
+        lance_sql.open(path).maintenance.enable_stable_row_ids(indices="keep")
         return write(*arguments)
 
     monkeypatch.setattr(indexing, "_write", overtaken)
-    dataset = lance_sql.open(path).create_index("id", "btree")
+    dataset = lance_sql.open(path).indices.create("id", "btree")
     assert [segment.index_version for segment in dataset.snapshot.indices()] == [1]
     check(path, "id = 440")
 
@@ -302,10 +302,10 @@ def test_row_ids_that_change_their_meaning_meanwhile(tmp_path: Path, monkeypatch
 def test_new_fragments_get_a_segment_and_changed_ones_a_new_index(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t"
     lance.write_dataset(rows(), path, max_rows_per_file=250)
-    dataset = lance_sql.open(path).create_index("i", kind)
+    dataset = lance_sql.open(path).indices.create("i", kind)
     lance_sql.write(rows(1000), path, mode="append")
-    dataset = dataset.optimize_indices()
-    assert [each.num_segments for each in dataset.indices()] == [2]
+    dataset = dataset.indices.optimize()
+    assert [each.num_segments for each in dataset.indices.list()] == [2]
     check(path, "i = 7")
     fragment = lance.dataset(path).get_fragments()[2]
     table = fragment.to_table(["id"], with_row_address=True)
@@ -314,9 +314,9 @@ def test_new_fragments_get_a_segment_and_changed_ones_a_new_index(tmp_path: Path
     version = lance.dataset(path).version
     operation = lance.LanceOperation.Update(updated_fragments=[updated], fields_modified=fields)
     lance.LanceDataset.commit(path, operation, read_version=version)
-    assert lance_sql.open(path).indices()[0].num_uncovered == 1
-    dataset = lance_sql.open(path).optimize_indices()
-    assert [(each.num_segments, each.num_uncovered) for each in dataset.indices()] == [(1, 0)]
+    assert lance_sql.open(path).indices.list()[0].num_uncovered == 1
+    dataset = lance_sql.open(path).indices.optimize()
+    assert [(each.num_segments, each.num_uncovered) for each in dataset.indices.list()] == [(1, 0)]
     for condition in ("i = 7", "i = 100", "i < 0"):
         check(path, condition)
 
@@ -325,9 +325,9 @@ def test_new_fragments_get_a_segment_and_changed_ones_a_new_index(tmp_path: Path
 def test_a_compaction_leaves_zones_of_rows_with_ids_without_them(tmp_path: Path, kind: str) -> None:
     """As pylance 14 leaves them: earlier readers take addresses in them for row ids."""
     for name in ("ours", "theirs"):
-        dataset = lance_sql.write({"i": range(100)}, tmp_path / name).create_index("i", kind)
-        dataset.create_index("i", "btree", name="tree").delete("i % 4 = 3")
-    ours = lance_sql.open(tmp_path / "ours").compact()
+        dataset = lance_sql.write({"i": range(100)}, tmp_path / name).indices.create("i", kind)
+        dataset.indices.create("i", "btree", name="tree").delete("i % 4 = 3")
+    ours = lance_sql.open(tmp_path / "ours").maintenance.compact()
     lance.dataset(tmp_path / "theirs").optimize.compact_files()
     theirs = lance_sql.open(tmp_path / "theirs")
     covered = [
@@ -335,19 +335,19 @@ def test_a_compaction_leaves_zones_of_rows_with_ids_without_them(tmp_path: Path,
         for table in (ours, theirs)
     ]
     assert covered[0] == covered[1]
-    assert {each.name: each.num_fragments for each in ours.indices()} == {"i_idx": 0, "tree": 1}
-    assert ours.optimize_indices().indices()[0].num_fragments == 1
+    assert {each.name: each.num_fragments for each in ours.indices.list()} == {"i_idx": 0, "tree": 1}
+    assert ours.indices.optimize().indices.list()[0].num_fragments == 1
 
 
 def test_an_index_of_row_ids_and_addresses_becomes_one_of_addresses(tmp_path: Path) -> None:
     """pylance 10 and 11 write BTREEs of row ids, and pylance 14 refuses one that has segments of both."""
-    dataset = lance_sql.write({"i": range(50)}, tmp_path / "t").create_index("i", "btree")
+    dataset = lance_sql.write({"i": range(50)}, tmp_path / "t").indices.create("i", "btree")
     (segment,) = dataset.snapshot.indices()
     # in the only fragment, ids are addresses
     old = replace(segment, index_version=0)
     committer.commit(dataset.snapshot, CreateIndex((old,), (segment,)))
     lance_sql.write({"i": range(50, 80)}, tmp_path / "t", mode="append")
-    segments = lance_sql.open(tmp_path / "t").optimize_indices().snapshot.indices()
+    segments = lance_sql.open(tmp_path / "t").indices.optimize().snapshot.indices()
     assert [(each.index_version, each.fragment_ids) for each in segments] == [(1, frozenset({0, 1}))]
     lance.dataset(tmp_path / "t").delete("i = 60")
     assert lance_sql.open(tmp_path / "t").count_rows("i >= 48 AND i < 62") == 13

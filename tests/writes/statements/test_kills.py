@@ -30,7 +30,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> str:
     keys = np.arange(NUM_ROWS)
     rows = pa.table({"k": keys, "v": keys * 10, "s": pa.array(keys % 1000).cast(pa.string())})
     table = lance_sql.write(rows, path, max_rows_per_file=NUM_ROWS // 20)
-    table.create_index("k", "btree").delete("k % 50 = 7")
+    table.indices.create("k", "btree").delete("k % 50 = 7")
     return path
 
 
@@ -102,7 +102,7 @@ def check_kills(
         == lance_sql.open(path, use_indices=False).scan(["v"], "k = 3000").to_table()
     )
     # and what the dead one left behind can be told from what is needed
-    lance_sql.open(path).cleanup(older_than=timedelta(0))
+    lance_sql.open(path).maintenance.cleanup(older_than=timedelta(0))
     assert rows_of(path) == after
 
 

@@ -109,7 +109,7 @@ def test_a_frame_goes_back_into_its_table(tmp_path: Path, verb: str, name: str) 
     if verb in ("append", "parts"):
         lance_sql.write([frame[:1], frame[1:]] if verb == "parts" else frame, table.uri, mode="append")
     elif verb == "job":
-        job = lance_sql.begin_write(table.uri, table.schema, mode="append")
+        job = lance_sql.begin_write(table.schema, table.uri, mode="append")
         job.commit(job.write_fragments(frame))
     elif verb == "merge":
         table.merge(frame, "id")
@@ -153,7 +153,7 @@ def test_a_number_that_is_not_exact_is_refused(
         pytest.skip("apply_changes has a message of its own for other types")
     run = VERBS | {
         "append": lambda table, data: lance_sql.write(data, table.uri, mode="append"),
-        "job": lambda table, data: lance_sql.begin_write(table.uri, table.schema, mode="append").write_fragments(data),
+        "job": lambda table, data: lance_sql.begin_write(table.schema, table.uri, mode="append").write_fragments(data),
     }
     with pytest.raises(InvalidArgument, match=message) as raised:
         run[verb](table, frame)
@@ -232,7 +232,7 @@ def test_an_append_creates_a_table_unless_it_may_not(tmp_path: Path, way: str) -
     def append(**options: Any) -> lance_sql.Dataset:
         if way == "write":
             return lance_sql.write(ROWS, tmp_path / "t.lance", mode="append", **options)
-        job = lance_sql.begin_write(tmp_path / "t.lance", SCHEMA, mode="append", **options)
+        job = lance_sql.begin_write(SCHEMA, tmp_path / "t.lance", mode="append", **options)
         return job.commit(job.write_fragments(ROWS))
 
     with pytest.raises(lance_sql.TableNotFound):
@@ -255,7 +255,7 @@ def test_a_missing_table_or_branch_may_be_refused(tmp_path: Path, mode: Any) -> 
 
 def test_appends_that_create_at_once_keep_all_rows(tmp_path: Path) -> None:
     """Each begins before the table exists."""
-    jobs = [lance_sql.begin_write(tmp_path / "t.lance", SCHEMA, mode="append") for _ in range(3)]
+    jobs = [lance_sql.begin_write(SCHEMA, tmp_path / "t.lance", mode="append") for _ in range(3)]
     written = [job.write_fragments(ROWS) for job in jobs]
     versions = [job.commit(fragments).version for job, fragments in zip(jobs, written, strict=True)]
     assert versions == [1, 2, 3]
@@ -271,7 +271,7 @@ def test_appends_that_create_at_once_keep_all_rows(tmp_path: Path) -> None:
 
 
 def test_appends_that_create_at_once_with_other_columns_conflict(tmp_path: Path) -> None:
-    job = lance_sql.begin_write(tmp_path / "t.lance", SCHEMA, mode="append")
+    job = lance_sql.begin_write(SCHEMA, tmp_path / "t.lance", mode="append")
     fragments = job.write_fragments(ROWS)
     lance_sql.write({"other": [1]}, tmp_path / "t.lance")
     with pytest.raises(lance_sql.CommitConflict, match="created by another writer meanwhile"):

@@ -20,7 +20,7 @@ from lance_sql.writes.statements.maintaining import Policy, read_policy
 @pytest.fixture
 def table(tmp_path: Path) -> Dataset:
     """Four fragments, of which an index covers the first one, and six versions."""
-    made = lance_sql.write({"id": [0], "v": [0]}, tmp_path / "t.lance").create_index("id", "btree")
+    made = lance_sql.write({"id": [0], "v": [0]}, tmp_path / "t.lance").indices.create("id", "btree")
     for number in range(1, 4):
         made = lance_sql.write({"id": [number], "v": [0]}, made.uri, mode="append")
     return made.delete("id = 2")
@@ -31,30 +31,34 @@ def outcomes(result: Any) -> dict[str, str]:
 
 
 def test_each_step_is_done_and_told(table: Dataset) -> None:
-    planned = table.maintain(retain_versions=1, dry_run=True)
+    planned = table.maintenance.maintain(retain_versions=1, dry_run=True)
     assert outcomes(planned) == {"compact": "planned", "optimize_indices": "planned", "cleanup": "planned"}
     assert planned.steps[0].details == "2 fragments with 2 rows"
     assert table.latest().version == table.version
-    done = table.maintain(retain_versions=1, job="nightly")
+    done = table.maintenance.maintain(retain_versions=1, job="nightly")
     assert outcomes(done) == {"compact": "done", "optimize_indices": "done", "cleanup": "done"}
     newest = table.latest()
     assert [each.version for each in newest.versions()] == [newest.version] == [done.steps[1].version]
     assert newest.history()[-1].job == "nightly"
     assert newest.scan(["id"], "id >= 0").to_table()["id"].to_pylist() == [0, 1, 3]
-    assert newest.indices()[0].num_uncovered == 0
-    assert outcomes(table.maintain(retain_versions=1)) == dict.fromkeys(outcomes(done), "nothing to do")
+    assert newest.indices.list()[0].num_uncovered == 0
+    assert outcomes(table.maintenance.maintain(retain_versions=1)) == dict.fromkeys(outcomes(done), "nothing to do")
     assert lance_sql.verify(table.uri, deep=True).is_healthy
     assert done.to_table().column_names == ["step", "outcome", "version", "details"]
 
 
 def test_the_policy_is_that_of_the_table(table: Dataset) -> None:
     keys = {"older_than": "30d", "retain_versions": "7", "max_lag": "1w", "target_rows": "10", "steps": "cleanup"}
-    table = table.update_config({f"lance_sql.maintain.{name}": value for name, value in keys.items()})
+    table = table.config.update({f"lance_sql.maintain.{name}": value for name, value in keys.items()})
     policy = read_policy(table.snapshot.manifest.config)
     assert policy == Policy(("cleanup",), 10, 0.1, timedelta(days=30), 7, timedelta(weeks=1))
-    assert outcomes(table.maintain()) == {"compact": "off", "optimize_indices": "off", "cleanup": "nothing to do"}
+    assert outcomes(table.maintenance.maintain()) == {
+        "compact": "off",
+        "optimize_indices": "off",
+        "cleanup": "nothing to do",
+    }
     assert read_policy(table.snapshot.manifest.config, older_than="1d", target_rows=None).older_than == timedelta(1)
-    assert outcomes(table.maintain(older_than="0s", retain_versions=1))["cleanup"] == "done"
+    assert outcomes(table.maintenance.maintain(older_than="0s", retain_versions=1))["cleanup"] == "done"
 
 
 @pytest.mark.parametrize(
@@ -69,7 +73,7 @@ def test_the_policy_is_that_of_the_table(table: Dataset) -> None:
 )
 def test_a_policy_that_makes_no_sense_is_refused(table: Dataset, key: str, value: str, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        table.update_config({f"lance_sql.maintain.{key}": value}).maintain()
+        table.config.update({f"lance_sql.maintain.{key}": value}).maintenance.maintain()
 
 
 @pytest.mark.parametrize("error", [CommitConflict, RetryableConflict])
@@ -80,7 +84,7 @@ def test_a_step_that_loses_is_told_and_the_others_go_on(
         raise error("another writer was first")
 
     monkeypatch.setattr("lance_sql.writes.statements.compact.compact", lose)
-    result = table.maintain(retain_versions=1)
+    result = table.maintenance.maintain(retain_versions=1)
     assert outcomes(result) == {"compact": "conflict", "optimize_indices": "done", "cleanup": "done"}
     assert result.has_conflicts
     assert "another writer was first" in repr(result)
@@ -90,8 +94,8 @@ def test_a_step_that_loses_is_told_and_the_others_go_on(
 
 
 def test_a_cursor_keeps_what_it_needs(table: Dataset) -> None:
-    table.cursor("warehouse", 3)
-    details = table.maintain(retain_versions=1).steps[2].details
+    table.cursors.open("warehouse", 3)
+    details = table.maintenance.maintain(retain_versions=1).steps[2].details
     assert "kept for warehouse" in details
 
 
@@ -113,7 +117,7 @@ def test_the_command_line_says_what_it_did(table: Dataset) -> None:
 
 
 def test_a_branch_is_maintained_alone(table: Dataset) -> None:
-    branch = table.create_branch("load").update({"v": "1"}, "id = 1")
+    branch = table.branches.create("load").update({"v": "1"}, "id = 1")
     result = CliRunner().invoke(main, ["maintain", f"{table.uri}@load", "--yes"])
     assert result.exit_code == 0, result.output
     assert lance_sql.open(table.uri, branch="load").version > branch.version
@@ -122,6 +126,6 @@ def test_a_branch_is_maintained_alone(table: Dataset) -> None:
 
 def test_other_keywords_are_refused(table: Dataset) -> None:
     with pytest.raises(TypeError, match=r"maintain\(\) got an unexpected keyword argument 'retain'"):
-        table.maintain(retain=1)  # type: ignore[call-arg]  # wrong on purpose
+        table.maintenance.maintain(retain=1)  # type: ignore[call-arg]  # wrong on purpose
     with pytest.raises(InvalidArgument, match="The name of a job must be text, not 5"):
-        table.maintain(job=5)  # type: ignore[arg-type]  # wrong on purpose
+        table.maintenance.maintain(job=5)  # type: ignore[arg-type]  # wrong on purpose

@@ -36,7 +36,7 @@ def rows(path: Path | str) -> list[dict[str, Any]]:
 def begin(path: Path) -> tuple[WriteJob, Any]:
     """An append with new columns, whose files are written."""
     table = pa.table(NEW)
-    job = lance_sql.begin_write(path, table.schema, mode="append", merge_schema=True)
+    job = lance_sql.begin_write(table.schema, path, mode="append", merge_schema=True)
     return job, job.write_fragments(table)
 
 
@@ -78,7 +78,7 @@ def test_a_job_that_was_pickled_appends(tmp_path: Path, merge_schema: bool) -> N
     path = tmp_path / "t.lance"
     lance_sql.write(OLD, path)
     table = pa.table({"id": [4], "a": ["w"]})
-    job = lance_sql.begin_write(path, table.schema, mode="append", merge_schema=merge_schema)
+    job = lance_sql.begin_write(table.schema, path, mode="append", merge_schema=merge_schema)
     job = pickle.loads(pickle.dumps(job))
     transaction = job.commit(job.write_fragments(table)).snapshot.transaction()
     assert transaction is not None
@@ -87,7 +87,7 @@ def test_a_job_that_was_pickled_appends(tmp_path: Path, merge_schema: bool) -> N
 
 def test_indices_and_rows_of_before_stay(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
-    before = lance_sql.write(OLD, path).create_index("id", "btree").delete("id = 2")
+    before = lance_sql.write(OLD, path).indices.create("id", "btree").delete("id = 2")
     ids = before.scan(["id", "_rowid", "_row_last_updated_at_version"]).to_table().to_pylist()
     made = lance_sql.write(pa.table(NEW), path, mode="append", merge_schema=True)
     assert [index.name for index in made.snapshot.indices()] == [index.name for index in before.snapshot.indices()]
@@ -101,8 +101,8 @@ OTHERS: dict[str, Callable[[str], object]] = {
     "delete": lambda path: lance_sql.open(path).delete("id = 1"),
     "update": lambda path: lance_sql.open(path).update({"a": "'new'"}, "id = 2"),
     "update of pylance": lambda path: lance.dataset(path).update({"a": "'new'"}, where="id = 2"),
-    "index": lambda path: lance_sql.open(path).create_index("id", "btree"),
-    "compaction": lambda path: lance_sql.open(path).compact(),
+    "index": lambda path: lance_sql.open(path).indices.create("id", "btree"),
+    "compaction": lambda path: lance_sql.open(path).maintenance.compact(),
 }
 
 

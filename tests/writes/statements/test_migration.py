@@ -36,7 +36,7 @@ def test_a_table_of_any_writer_goes_on_with_row_ids(case: Case, tmp_path: Path) 
         pytest.skip("not readable by both")
     if case.name == MENDED or before.snapshot.manifest.has_stable_row_ids or rows.num_rows < 3:
         pytest.skip("has row ids, no rows, or a schema that is wrong")
-    made = before.enable_stable_row_ids()
+    made = before.maintenance.enable_stable_row_ids()
     assert made.version == before.version + 1
     known = made.scan(["_rowid", "_rowaddr"]).to_table()
     assert known["_rowid"] == known["_rowaddr"]

@@ -64,7 +64,7 @@ def test_tables_are_created_and_overwritten_once(tmp_path: Path) -> None:
 def jobs(path: Path, count: int, mode: Any, number: int = 7) -> list[tuple[WriteJob, Any]]:
     """Attempts of one write, all of which have written their files."""
     begun = [
-        lance_sql.begin_write(path, rows().schema, mode=mode, txn_app_id="app", txn_version=number)
+        lance_sql.begin_write(rows().schema, path, mode=mode, txn_app_id="app", txn_version=number)
         for _ in range(count)
     ]
     return [(job, job.write_fragments(rows(100, 101))) for job in begun]
@@ -88,7 +88,7 @@ def test_an_attempt_that_comes_late_finds_the_first_one(tmp_path: Path) -> None:
     lance_sql.write(rows(0), path)
     (first, written), (late, again) = jobs(path, 2, "append")
     made = first.commit(written)
-    lance_sql.open(path).delete("k = 0").compact()
+    lance_sql.open(path).delete("k = 0").maintenance.compact()
     files = data_files(path)
     assert pickle.loads(pickle.dumps(late)).commit(again).version == made.version
     assert content(path) == [100, 101]
@@ -123,7 +123,7 @@ def test_wrong_arguments_are_reported(tmp_path: Path) -> None:
     for app, number in (("", 1), ("a", -1), ("a", "1"), ("a", True), ("a", 2**63)):
         with pytest.raises(InvalidArgument, match=r"txn_app_id=|txn_version="):
             lance_sql.write(rows(1), path, txn_app_id=app, txn_version=number)  # type: ignore[arg-type]  # on purpose
-    job = lance_sql.begin_write(path, rows().schema, txn_app_id="a", txn_version=1)
+    job = lance_sql.begin_write(rows().schema, path, txn_app_id="a", txn_version=1)
     other = dataclasses.replace(job, id="0" * 32)
     with pytest.raises(InvalidArgument, match="not written by this job"):
         job.commit(other.write_fragments(rows(1)))

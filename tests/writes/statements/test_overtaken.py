@@ -85,7 +85,7 @@ def dropped_and_added(other: Dataset) -> None:
 def test_an_append_does_not_lose_the_values_of_a_column_that_was_replaced(
     table: Dataset, change: Callable[[Dataset], None]
 ) -> None:
-    job = lance_sql.begin_write(table.uri, table.schema, mode="append")
+    job = lance_sql.begin_write(table.schema, table.uri, mode="append")
     fragments = job.write_fragments({"k": [3], "v": [30]})
     change(table)
     before = content(table)
@@ -95,7 +95,7 @@ def test_an_append_does_not_lose_the_values_of_a_column_that_was_replaced(
 
 
 def test_an_append_of_dropped_columns_alone_is_a_conflict(table: Dataset) -> None:
-    job = lance_sql.begin_write(table.uri, table.schema, mode="append")
+    job = lance_sql.begin_write(table.schema, table.uri, mode="append")
     fragments = job.write_fragments({"v": [30]})
     lance.dataset(table.uri).drop_columns(["v"])
     with pytest.raises(RetryableConflict, match="dropped every column"):
@@ -104,7 +104,7 @@ def test_an_append_of_dropped_columns_alone_is_a_conflict(table: Dataset) -> Non
 
 
 def test_an_append_goes_beside_a_column_that_was_dropped(table: Dataset) -> None:
-    job = lance_sql.begin_write(table.uri, table.schema, mode="append")
+    job = lance_sql.begin_write(table.schema, table.uri, mode="append")
     fragments = job.write_fragments({"k": [3], "v": [30]})
     lance.dataset(table.uri).drop_columns(["v"])
     job.commit(fragments)
@@ -162,7 +162,7 @@ def test_pylance_does_not_append_over_our_cast(table: Dataset) -> None:
 
 def test_replaced_data_does_not_go_to_a_column_that_was_cast(table: Dataset) -> None:
     (fragment,) = table.snapshot.manifest.fragments
-    job = lance_sql.begin_write(table.uri, table.schema, mode="append")
+    job = lance_sql.begin_write(table.schema, table.uri, mode="append")
     ((made,),) = [job.write_fragments({"v": [7, 8]})]
     operation = DataReplacement((Replacement(fragment.id, made.files[0]),))
     cast(table)

@@ -126,7 +126,7 @@ VERBS: dict[str, Callable[[lance_sql.Dataset, Any], Any]] = {
     "create": lambda table, data: lance_sql.write(data, f"{table.uri}.new", schema=SCHEMA),
     "append": lambda table, data: lance_sql.write(data, table.uri, mode="append", schema=SCHEMA),
     "overwrite": lambda table, data: lance_sql.write(data, table.uri, mode="overwrite", schema=SCHEMA),
-    "job": lambda table, data: lance_sql.begin_write(table.uri, SCHEMA, mode="append").write_fragments(data),
+    "job": lambda table, data: lance_sql.begin_write(SCHEMA, table.uri, mode="append").write_fragments(data),
     "merge": lambda table, data: table.merge(data, "id"),
     "apply": lambda table, data: lance_sql.apply_changes(table.uri, data, "id"),
 }
@@ -203,7 +203,7 @@ def test_a_relation_that_was_half_read_is_written_whole(table: lance_sql.Dataset
 
 
 def test_one_job_takes_a_source_once(table: lance_sql.Dataset) -> None:
-    job = lance_sql.begin_write(table.uri, SCHEMA, mode="append")
+    job = lance_sql.begin_write(SCHEMA, table.uri, mode="append")
     reader = ONCE["reader"](False)
     parts = job.write_fragments(reader)
     with pytest.raises(InvalidArgument, match=REFUSED):

@@ -44,7 +44,7 @@ def ids(dataset: Dataset) -> dict[int, int]:
 
 def test_rows_keep_the_ids_that_they_have(path: Path) -> None:
     before = lance_sql.open(path)
-    made = before.enable_stable_row_ids()
+    made = before.maintenance.enable_stable_row_ids()
     assert made.version == before.version + 1
     assert ids(made) == ids(before)
     assert {row["_row_created_at_version"] for row in rows(path)} == {made.version}
@@ -64,7 +64,7 @@ def by_us(path: Path) -> None:
     dataset = lance_sql.open(path).update({"v": "'new'"}, "k IN (1, 7)")
     dataset = dataset.delete("k = 2").merge(table([3, 100], "merged"), on="k")
     lance_sql.write(table([200]), path, mode="append")
-    dataset.compact()
+    dataset.maintenance.compact()
 
 
 def by_pylance(path: Path) -> None:
@@ -79,7 +79,7 @@ def by_pylance(path: Path) -> None:
 
 @pytest.mark.parametrize("go_on", [by_us, by_pylance])
 def test_both_libraries_go_on(path: Path, go_on: Callable[[Path], None]) -> None:
-    made = lance_sql.open(path).enable_stable_row_ids()
+    made = lance_sql.open(path).maintenance.enable_stable_row_ids()
     known = ids(made)
     go_on(path)
     after = rows(path)
@@ -108,7 +108,7 @@ def test_both_libraries_go_on(path: Path, go_on: Callable[[Path], None]) -> None
 
 
 def test_changes_over_the_version_need_a_key(path: Path) -> None:
-    made = lance_sql.open(path).update({"v": "'new'"}, "k = 1").enable_stable_row_ids().delete("k = 2")
+    made = lance_sql.open(path).update({"v": "'new'"}, "k = 1").maintenance.enable_stable_row_ids().delete("k = 2")
     with pytest.raises(UnsupportedFeature, match=r"have stable row ids from version 4.*since=4"):
         made.changes(2).count_rows()
     with pytest.raises(UnsupportedFeature, match=r"have stable row ids from version 4"):
@@ -119,7 +119,7 @@ def test_changes_over_the_version_need_a_key(path: Path) -> None:
         (1, "new", "update_postimage", 3),
         (2, "v2", "delete", 5),
     ]
-    with pytest.raises(InvalidArgument, match=r"enable_stable_row_ids\(\)"):
+    with pytest.raises(InvalidArgument, match=r"maintenance\.enable_stable_row_ids\(\)"):
         lance_sql.open(path, version=3).changes()
 
 
@@ -129,7 +129,7 @@ def test_indices_stay_right(tmp_path: Path, kind: Any) -> None:
     lance.write_dataset(table(range(300)), path, max_rows_per_file=100)
     lance.dataset(path).create_scalar_index("k", kind, name="by_k")
     lance_sql.open(path).delete("k = 150")
-    made = lance_sql.open(path).enable_stable_row_ids()
+    made = lance_sql.open(path).maintenance.enable_stable_row_ids()
     assert [index.name for index in made.snapshot.indices()] == ["by_k"]
 
     def found(where: str) -> list[int]:
@@ -158,7 +158,7 @@ def test_a_vector_index_stays_right(tmp_path: Path) -> None:
     lance.write_dataset(pa.table({"k": range(512), "x": vectors}), path, max_rows_per_file=200)
     lance.dataset(path).create_index("x", "IVF_FLAT", num_partitions=2, metric="l2")
     lance_sql.open(path).delete("k = 7")
-    lance_sql.open(path).enable_stable_row_ids().update({"k": "k + 1000"}, "k = 300")
+    lance_sql.open(path).maintenance.enable_stable_row_ids().update({"k": "k + 1000"}, "k = 300")
 
     def nearest(row: int) -> list[int]:
         query = {"column": "x", "q": [float(row * 4 + i) for i in range(4)], "k": 2, "nprobes": 2}
@@ -174,16 +174,16 @@ def test_indices_are_dropped_on_demand(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     lance.write_dataset(table(range(30)), path)
     lance.dataset(path).create_scalar_index("k", "BTREE")
-    made = lance_sql.open(path).enable_stable_row_ids(indices="drop")
+    made = lance_sql.open(path).maintenance.enable_stable_row_ids(indices="drop")
     assert made.snapshot.indices() == ()
     assert lance.dataset(path).scanner(filter="k = 3").to_table().num_rows == 1
 
 
 def test_others_that_began_before_go_on_after(path: Path) -> None:
     old = lance.dataset(path)
-    job = lance_sql.begin_write(path, table([]).schema, mode="append")
+    job = lance_sql.begin_write(table([]).schema, path, mode="append")
     fragments = job.write_fragments(table([50]))
-    made = lance_sql.open(path).enable_stable_row_ids()
+    made = lance_sql.open(path).maintenance.enable_stable_row_ids()
     lance.write_dataset(table([40]), old, mode="append")
     job.commit(fragments)
     old.delete("k = 0")
@@ -201,7 +201,7 @@ def test_an_index_that_was_being_built_is_right(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     lance.write_dataset(table(range(300)), path, max_rows_per_file=100)
     old = lance.dataset(path)
-    lance_sql.open(path).enable_stable_row_ids()
+    lance_sql.open(path).maintenance.enable_stable_row_ids()
     old.create_scalar_index("k", "BTREE")
     scanner = lance.dataset(path).scanner(columns=["k"], filter="k = 250")
     assert "ScalarIndexQuery" in scanner.explain_plan(verbose=True)
@@ -220,18 +220,18 @@ def test_whatever_others_commit_first_it_is_computed_again(path: Path) -> None:
     lance.dataset(path).create_scalar_index("k", "BTREE")
     with pytest.raises(RetryableConflict, match="indices were changed"):
         commit(snapshot, operation)
-    lance_sql.open(path, version=1).enable_stable_row_ids()
+    lance_sql.open(path, version=1).maintenance.enable_stable_row_ids()
     assert lance_sql.audit(path).versions == (5,)
 
 
 def test_a_restore_takes_them_away_and_ids_are_not_given_again(path: Path) -> None:
-    made = lance_sql.open(path).enable_stable_row_ids()
+    made = lance_sql.open(path).maintenance.enable_stable_row_ids()
     appended = lance_sql.write(table([40, 41]), path, mode="append")
     given = set(ids(made).values()) | set(ids(appended).values())
     restored = appended.restore(2)
     assert not restored.snapshot.manifest.has_stable_row_ids
     with pytest.raises(UnsupportedFeature, match="have no stable row ids from version 5"):
-        restored.enable_stable_row_ids().changes(5).count_rows()
+        restored.maintenance.enable_stable_row_ids().changes(5).count_rows()
     again = lance_sql.open(path)
     assert len(rows(path)) == 10
     assert not given & set(ids(again).values())
@@ -242,28 +242,30 @@ def test_indices_that_cannot_stay_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     lance.write_dataset(table(range(30)), path)
     lance.dataset(path).create_scalar_index("k", "BTREE", name="by_k")
-    lance_sql.open(path).enable_stable_row_ids().restore(2)
+    lance_sql.open(path).maintenance.enable_stable_row_ids().restore(2)
     with pytest.raises(InvalidArgument, match=r"cannot be kept.*indices='drop'"):
-        lance_sql.open(path).enable_stable_row_ids()
-    lance_sql.open(path).enable_stable_row_ids(indices="drop")
+        lance_sql.open(path).maintenance.enable_stable_row_ids()
+    lance_sql.open(path).maintenance.enable_stable_row_ids(indices="drop")
     assert len(rows(path)) == 30
 
 
 def test_wrong_arguments_are_reported(path: Path) -> None:
     with pytest.raises(InvalidArgument, match="neither 'keep' nor 'drop'"):
-        lance_sql.open(path).enable_stable_row_ids(indices="remap")  # type: ignore[arg-type]  # wrong on purpose
-    with pytest.raises(InvalidArgument, match=r"or call enable_stable_row_ids\(\) first"):
+        lance_sql.open(path).maintenance.enable_stable_row_ids(indices="remap")  # type: ignore[arg-type]  # wrong on purpose
+    with pytest.raises(InvalidArgument, match=r"or call maintenance\.enable_stable_row_ids\(\) first"):
         lance_sql.write(table([1]), path, mode="append", stable_row_ids=True)
-    made = lance_sql.open(path).enable_stable_row_ids()
+    made = lance_sql.open(path).maintenance.enable_stable_row_ids()
     with pytest.raises(InvalidArgument, match="has stable row ids already"):
-        made.enable_stable_row_ids()
+        made.maintenance.enable_stable_row_ids()
 
 
 def test_a_branch_and_an_empty_table(path: Path, tmp_path: Path) -> None:
-    branch = lance_sql.open(path).create_branch("dev").enable_stable_row_ids()
+    branch = lance_sql.open(path).branches.create("dev").maintenance.enable_stable_row_ids()
     assert branch.delete("k = 1").changes(since=branch.version).count_rows() == 1
     assert not lance_sql.open(path).snapshot.manifest.has_stable_row_ids
-    empty = lance_sql.write(table([]), tmp_path / "empty.lance", stable_row_ids=False).enable_stable_row_ids()
+    empty = lance_sql.write(
+        table([]), tmp_path / "empty.lance", stable_row_ids=False
+    ).maintenance.enable_stable_row_ids()
     lance_sql.write(table([1]), empty.uri, mode="append")
     assert rows(empty.uri)[0]["_row_created_at_version"] == 3
 
@@ -286,7 +288,7 @@ def test_tables_of_every_writer_get_them(case: Case, tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     shutil.copytree(case.table, path)
     before = lance_sql.open(path)
-    made = before.enable_stable_row_ids()
+    made = before.maintenance.enable_stable_row_ids()
     assert_same(made.to_table(), before.to_table(), before.schema.names, case.name)
     theirs = lance.dataset(path)
     assert theirs.count_rows() == before.count_rows()
@@ -312,9 +314,9 @@ def test_tables_of_early_releases_get_them(folder: Path, tmp_path: Path) -> None
     before = lance_sql.open(path)
     if any(field.dictionary is not None for field in before.snapshot.manifest.schema.by_id.values()):
         with pytest.raises(UnsupportedFeature, match="dictionaries in the manifest"):
-            before.enable_stable_row_ids()
+            before.maintenance.enable_stable_row_ids()
         return
-    made = before.enable_stable_row_ids()
+    made = before.maintenance.enable_stable_row_ids()
     assert_same(made.to_table(), old_writers.expected(folder), before.schema.names, folder.name)
     known = made.scan(["_rowid"]).to_table().column("_rowid").to_pylist()
     column = next(field.name for field in made.schema if pa.types.is_int64(field.type))
@@ -338,7 +340,7 @@ def test_tables_of_early_releases_get_them(folder: Path, tmp_path: Path) -> None
 def test_indices_of_this_library_stay_right(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "t.lance"
     made = lance_sql.write(table(range(300)), path, stable_row_ids=False, max_rows_per_file=100)
-    made = made.delete("k = 150").create_index("k", kind, name="by_k").enable_stable_row_ids()
+    made = made.delete("k = 150").indices.create("k", kind, name="by_k").maintenance.enable_stable_row_ids()
     made = made.update({"v": "'new'"}, "k IN (123, 250)").update({"k": "k + 1000"}, "k = 99").delete("k = 7")
     wanted = {123: [123], 150: [], 99: [], 1099: [1099], 7: [], 250: [250], 0: [0]}
 
@@ -349,8 +351,8 @@ def test_indices_of_this_library_stay_right(tmp_path: Path, kind: str) -> None:
                 assert found == expected, (key, reader)
 
     check()
-    made.compact(target_rows=1000)
+    made.maintenance.compact(target_rows=1000)
     check()
-    lance_sql.open(path).optimize_indices()
+    lance_sql.open(path).indices.optimize()
     check()
     assert lance_sql.audit(path).is_healthy

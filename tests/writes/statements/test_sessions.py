@@ -53,9 +53,9 @@ CHANGES: list[tuple[str, Callable[[Dataset], Dataset], str, tuple[int | None, ..
     ("alter_column", lambda t: t.alter_column("v", nullable=False), "project", (0, 0, 0, 0)),
     ("drop_columns", lambda t: t.drop_columns("v"), "project", (0, 0, 0, 0)),
     ("rename_columns", lambda t: t.rename_columns({"v": "w"}), "project", (0, 0, 0, 0)),
-    ("compact", lambda t: t.compact(target_rows=10), "rewrite", (0, 0, 0, 1)),
+    ("compact", lambda t: t.maintenance.compact(target_rows=10), "rewrite", (0, 0, 0, 1)),
     ("restore", lambda t: t.restore(1), "restore", (None, None, None, 0)),
-    ("update_config", lambda t: t.update_config({"a": "b"}), "update_config", (0, 0, 0, 0)),
+    ("update_config", lambda t: t.config.update({"a": "b"}), "update_config", (0, 0, 0, 0)),
 ]
 
 
@@ -112,8 +112,8 @@ def test_the_callers_properties_are_kept(table: Dataset) -> None:
 
 
 def test_versions_of_branches_and_clones_record_their_origin(table: Dataset, tmp_path: Path) -> None:
-    branch = table.create_branch("dev").versions()[-1].summary
-    clone = table.shallow_clone(tmp_path / "c.lance").versions()[-1].summary
+    branch = table.branches.create("dev").versions()[-1].summary
+    clone = table.branches.shallow_clone(tmp_path / "c.lance").versions()[-1].summary
     assert branch is not None
     assert clone is not None
     assert (branch.operation, clone.operation) == ("create_branch", "shallow_clone")
@@ -166,7 +166,7 @@ def listed(patch: pytest.MonkeyPatch, change: Callable[[], object]) -> list[str]
         lambda table: table.update({"v": 0}, "k = 1"),
         lambda table: table.merge({"k": [1], "v": [-1]}, on="k"),
         lambda table: table.add_columns({"w": 1}),
-        lambda table: table.update_config({"a": "b"}),
+        lambda table: table.config.update({"a": "b"}),
     ],
     ids=["append", "overwrite", "delete", "update", "merge", "add_columns", "update_config"],
 )
@@ -177,7 +177,7 @@ def test_versions_are_listed_at_the_beginning_and_at_the_commit(
 
 
 def test_a_job_is_committed_once_whatever_came_between(table: Dataset) -> None:
-    job = pickle.loads(pickle.dumps(lance_sql.begin_write(table.uri, table.schema, mode="append")))
+    job = pickle.loads(pickle.dumps(lance_sql.begin_write(table.schema, table.uri, mode="append")))
     fragments = job.write_fragments({"k": [5], "v": [50]})
     job.commit(fragments)
     table.delete("k = 1")
@@ -189,7 +189,7 @@ def test_a_job_is_committed_once_whatever_came_between(table: Dataset) -> None:
 
 
 def test_a_job_that_created_a_table_is_committed_once(table: Dataset, tmp_path: Path) -> None:
-    job = lance_sql.begin_write(tmp_path / "new.lance", table.schema)
+    job = lance_sql.begin_write(table.schema, tmp_path / "new.lance")
     fragments = job.write_fragments(ROWS)
     job.commit(fragments)
     with pytest.raises(InvalidArgument, match=r"committed to new\.lance already"):

@@ -258,7 +258,7 @@ def test_a_stream_that_fails_leaves_nothing(tmp_path: Path) -> None:
 
 def test_two_steps(tmp_path: Path) -> None:
     path = tmp_path / "t"
-    job = lance_sql.begin_write(path, ROWS.schema)
+    job = lance_sql.begin_write(ROWS.schema, path)
     with ThreadPoolExecutor(4) as pool:
         written = list(pool.map(pickle.loads(pickle.dumps(job)).write_fragments, [ROWS] * 4))
     job.write_fragments(ROWS)  # a task whose result got lost
@@ -272,7 +272,7 @@ def test_two_steps(tmp_path: Path) -> None:
 def test_an_aborted_job_leaves_nothing(tmp_path: Path) -> None:
     lance_sql.write(ROWS, tmp_path / "t")
     before = files(tmp_path)
-    job = lance_sql.begin_write(tmp_path / "t", ROWS.schema, mode="append")
+    job = lance_sql.begin_write(ROWS.schema, tmp_path / "t", mode="append")
     job.write_fragments(ROWS)
     assert files(tmp_path) != before
     job.abort()
@@ -280,14 +280,14 @@ def test_an_aborted_job_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_fragments_of_another_job_are_refused(tmp_path: Path) -> None:
-    job, other = (lance_sql.begin_write(tmp_path / "t", ROWS.schema) for _ in range(2))
+    job, other = (lance_sql.begin_write(ROWS.schema, tmp_path / "t") for _ in range(2))
     with pytest.raises(InvalidArgument, match="not written by this job"):
         job.commit(other.write_fragments(ROWS))
 
 
 def test_jobs_rebase_over_other_appends(tmp_path: Path) -> None:
     lance_sql.write(ROWS, tmp_path / "t")
-    job = lance_sql.begin_write(tmp_path / "t", ROWS.schema, mode="append")
+    job = lance_sql.begin_write(ROWS.schema, tmp_path / "t", mode="append")
     fragments = job.write_fragments(ROWS)
     lance.write_dataset(ROWS, str(tmp_path / "t"), mode="append")
     assert job.commit(fragments).count_rows() == 9
@@ -298,7 +298,7 @@ def test_jobs_rebase_over_other_appends(tmp_path: Path) -> None:
 def test_a_job_is_committed_once(tmp_path: Path, mode: Mode) -> None:
     if mode != "create":
         lance_sql.write(ROWS, tmp_path / "t")
-    job = lance_sql.begin_write(tmp_path / "t", ROWS.schema, mode=mode)
+    job = lance_sql.begin_write(ROWS.schema, tmp_path / "t", mode=mode)
     fragments = job.write_fragments(ROWS)
     with pytest.raises(InvalidArgument, match="committed twice"):
         job.commit(fragments * 2)
@@ -314,7 +314,7 @@ def test_aborting_a_job_takes_nothing_from_a_version(tmp_path: Path, mode: Mode)
     """Spark aborts a job whose commit failed, which may have succeeded all the same."""
     if mode == "append":
         lance_sql.write(ROWS, tmp_path / "t")
-    job = lance_sql.begin_write(tmp_path / "t", ROWS.schema, mode=mode)
+    job = lance_sql.begin_write(ROWS.schema, tmp_path / "t", mode=mode)
     made = job.commit(job.write_fragments(ROWS))
     job.write_fragments(ROWS)
     job.abort()
@@ -325,7 +325,7 @@ def test_aborting_a_job_takes_nothing_from_a_version(tmp_path: Path, mode: Mode)
 def test_rows_do_not_go_beside_a_column_of_another_type(tmp_path: Path) -> None:
     """A column that changes its type is another field: the values of the new rows would be lost."""
     lance_sql.write(ROWS, tmp_path / "t")
-    job = lance_sql.begin_write(tmp_path / "t", ROWS.schema, mode="append")
+    job = lance_sql.begin_write(ROWS.schema, tmp_path / "t", mode="append")
     fragments = job.write_fragments(ROWS)
     lance_sql.open(tmp_path / "t").alter_column("k", type=pa.int32())
     with pytest.raises(RetryableConflict, match="Append conflicts with Merge"):
