@@ -139,9 +139,9 @@ class VersionRows(ArrowDataset):
         since: only rows that were inserted or updated after this version, tag or time
         options: the arguments of the queries, instead of values: `vector`, `column`, `metric`, `nprobes`,
             `refine_factor` and `distance_range` of `nearest`, `text` and `text_column` of `words`, `use_index` and
-            `fast_search` of both. For a search by both: `alpha`, the weight of the distance, of 1; `oversample_factor`,
-            to fetch this many times k candidates of each side; `fusion`: "linear" combines normalized distances and
-            scores, "rrf" combines ranks
+            `fast_search` of both. For a search by both: `use_index` is that of the vector; `alpha`, the weight of the
+            distance, of 1; `oversample_factor`, to fetch this many times k candidates of each side; `fusion`: "linear"
+            combines normalized distances and scores, "rrf" combines ranks
         raises: InvalidArgument for a query that does not fit the column; ColumnNotFound; UnsupportedFeature for
             a column of other values; as `scan`
 
