@@ -20,6 +20,7 @@ from sqlglot.generators.spark import SparkGenerator
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import duckdb_parser, duckdb_tokens
+from lance_sql.one_sql.json_conditions import keep_path
 
 
 class OwnWords(exp.Expression):
@@ -62,6 +63,10 @@ def _print_words(generator: Generator, node: OwnWords) -> str:
 class LanceDuckDB(DuckDB):
     """SQL of DuckDB, with parts that stay as typed. Its name for sqlglot is "lanceduckdb"."""
 
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """Parses a path to a member of JSON."""
+        return keep_path(super().to_json_path(path), path, "duckdb")
+
     Tokenizer = duckdb_tokens.Tokenizer
     Parser = duckdb_parser.Parser
 
@@ -73,6 +78,10 @@ class LanceDuckDB(DuckDB):
 
 class LanceSpark(Spark):
     """SQL of Spark 4, with parts that stay as typed. Its name for sqlglot is "lancespark"."""
+
+    def to_json_path(self, path: exp.Expr | None) -> exp.Expr | None:
+        """Parses a path to a member of JSON."""
+        return keep_path(super().to_json_path(path), path, "spark")
 
     class Tokenizer(Spark.Tokenizer):
         """Tokens of Spark, in which a doubled quote is a quote: sqlglot reads two texts side by side."""

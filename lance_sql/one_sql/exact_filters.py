@@ -15,6 +15,8 @@ from typing import Final
 import pyarrow as pa
 from sqlglot import exp
 
+from lance_sql.format.schema.from_arrow import logical_type
+from lance_sql.one_sql import json_conditions
 from lance_sql.values.sql_text import identifier, literal
 from lance_sql.values.sql_tree import has_only
 
@@ -57,15 +59,17 @@ _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 def is_understood(node: exp.Expr) -> bool:
     """Whether every part of a condition is one that this module, and sqlglot's simplification, reads."""
-    if all(has_only(part, _CONSTANTS) for part in node.walk()):
+    if all(has_only(part, _CONSTANTS) for part in node.walk()) or json_conditions.is_understood(node):
         return True
     return has_only(node, _CONDITIONS) and all(map(is_understood, node.iter_expressions()))
 
 
-def exact_filter(condition: exp.Expr, schema: pa.Schema) -> str | None:
-    """Returns the condition as the text of a filter; None if it cannot be one, or may have another meaning.
+def exact_filter(condition: exp.Expr, schema: pa.Schema, engine: str = "spark") -> str | None:
+    """Returns the condition as the text of a filter; None if it cannot be one, or may have another meaning. For
+    conditions on members of JSON the filter may be a weaker one, see `json_conditions`.
 
-    schema: of the table of its columns; names in any case
+    schema: of the table of its columns, as `declared_field` has them; names in any case
+    engine: that evaluates the condition
     """
     if not is_understood(condition):
         return None
@@ -73,15 +77,19 @@ def exact_filter(condition: exp.Expr, schema: pa.Schema) -> str | None:
     for name in schema.names:
         names.setdefault(name.lower(), []).append(name)
     spelled = {lower: spellings[0] for lower, spellings in names.items() if len(spellings) == 1}
-    return _Filter(schema, spelled).text(condition, is_negated=False)
+    return _Filter(schema, spelled, engine).text(condition, is_negated=False)
 
 
 class _Filter:
-    def __init__(self, schema: pa.Schema, spelled: Mapping[str, str]) -> None:
+    def __init__(self, schema: pa.Schema, spelled: Mapping[str, str], engine: str) -> None:
         self._schema = schema
         self._spelled = spelled
+        self._engine = engine
 
     def text(self, node: exp.Expr, *, is_negated: bool) -> str | None:
+        if json_conditions.is_understood(node):
+            # a negated weaker condition would be a stronger one
+            return None if is_negated else json_conditions.filter_of(node, self._engine, self._documents)
         match node:
             case exp.Paren():
                 return self.text(node.this, is_negated=is_negated)
@@ -137,6 +145,12 @@ class _Filter:
             return None
         text = _text(pattern)
         return None if text is None else f"({column[0]} {_word(node)}LIKE {text})"
+
+    def _documents(self, node: exp.Expr) -> str | None:
+        """Returns the spelling of a column of JSON; None for others."""
+        column = self._column(node)
+        is_json = column is not None and logical_type(self._schema.field(self._spelled[node.name.lower()])) == "json"
+        return column[0] if column is not None and is_json else None
 
     def _column(self, node: exp.Expr | None) -> tuple[str, pa.DataType] | None:
         if not isinstance(node, exp.Column) or len(node.parts) != 1:

@@ -17,10 +17,12 @@ from sqlglot.optimizer.scope import traverse_scope
 
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TABLE_ERRORS
+from lance_sql.format.schema.types import declared_field, is_json
 from lance_sql.one_sql.asked_columns import mark_named, used_columns
 from lance_sql.one_sql.asked_rows import conditions
 from lance_sql.one_sql.dialects import OwnWords
 from lance_sql.one_sql.exact_filters import exact_filter
+from lance_sql.one_sql.json_conditions import has_members
 from lance_sql.providers.sources import Source
 from lance_sql.values.sql_tree import has_only
 
@@ -84,11 +86,27 @@ def narrowed(query: exp.Expr, sources: Mapping[str, Source], names: frozenset[st
     return narrowed_sources
 
 
+def with_members(query: exp.Expr, sources: Mapping[str, Source]) -> dict[str, Source]:
+    """Returns the sources reduced to the rows that conditions of DuckDB on members of JSON leave. DuckDB passes other
+    conditions and columns itself.
+
+    query: as for `narrowed`
+    """
+    asked_by_table = asked(query, {name: _schema(source) for name, source in sources.items()}, "duckdb") or {}
+    return {
+        name: _filtered(source, asked_by_table[name].where) if name in asked_by_table else source
+        for name, source in sources.items()
+    }
+
+
 def _schema(source: Source) -> pa.Schema:
     """Returns the columns of a source, and its system columns with unknown types."""
     beside = getattr(source.relation, "system_columns", ())
-    fields = [*source.relation.schema, *(pa.field(name, pa.null()) for name in beside)]
-    return pa.schema(fields)
+    fields = list(source.relation.schema)
+    if isinstance(source.relation, Dataset):
+        stored = source.relation.snapshot.manifest.schema.by_name
+        fields = [declared_field(stored[each.name]) if is_json(stored[each.name]) else each for each in fields]
+    return pa.schema([*fields, *(pa.field(name, pa.null()) for name in beside)])
 
 
 def _filtered(source: Source, where: str | None) -> Source:
@@ -103,10 +121,11 @@ def _filtered(source: Source, where: str | None) -> Source:
     return replace(source, where=whole)
 
 
-def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema]) -> Mapping[str, Asked] | None:
+def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema], engine: str = "spark") -> Mapping[str, Asked] | None:
     """Returns the columns and rows that a query may use of each of its tables; None if that is unclear.
 
     schemas: by the names of tables, each of which is in the query once
+    engine: that evaluates the query; DuckDB only needs filters of members of JSON
     """
     if not has_known_parts(query) or _is_unclear(query):
         return None
@@ -126,14 +145,16 @@ def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema]) -> Mapping[str, Ask
     left_out = {each.name.lower() for star in query.find_all(exp.Star) for each in star.args.get("except_") or ()}
     return {
         name: Asked(
-            frozenset(used[name] | (left_out & set(lower[name]))), _where(conditions_by_table.get(name, ()), schema)
+            frozenset(used[name] | (left_out & set(lower[name]))),
+            _where(conditions_by_table.get(name, ()), schema, engine),
         )
         for name, schema in schemas.items()
     }
 
 
-def _where(expressions: Sequence[exp.Expr], schema: pa.Schema) -> str | None:
-    texts = [text for each in expressions if (text := exact_filter(each, schema)) is not None]
+def _where(expressions: Sequence[exp.Expr], schema: pa.Schema, engine: str) -> str | None:
+    wanted = [each for each in expressions if engine != "duckdb" or has_members(each)]
+    texts = [text for each in wanted if (text := exact_filter(each, schema, engine)) is not None]
     return " AND ".join(dict.fromkeys(texts)) or None
 
 

@@ -12,7 +12,8 @@ from sqlglot import exp
 
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql.dialects import TITLES, OwnWords, generate
-from lance_sql.one_sql.narrowing import has_known_parts, narrowed
+from lance_sql.one_sql.json_conditions import has_members
+from lance_sql.one_sql.narrowing import has_known_parts, narrowed, with_members
 from lance_sql.one_sql.references import Reference, references
 from lance_sql.providers.folders import check_alike, check_system_columns, paths_of
 from lance_sql.providers.sources import Source
@@ -63,6 +64,8 @@ def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source
     if engine == "spark":
         return _for_spark(query, opened)
     check(query, engine)
+    if engine == "duckdb" and (meant := _meant(query)) is not None and has_members(meant):
+        return _with_members(query, meant, opened)
     query = query.copy()
     named = _Named(opened, shares_names=True)
     named.put(query)
@@ -92,6 +95,19 @@ def _for_spark(query: exp.Expr, opened: Callable[[Reference], Source]) -> Transl
         return Translated(translated(), sources)
     named.put(typed)
     return Translated(generate(typed, "spark"), sources, translated)
+
+
+def _with_members(query: exp.Expr, meant: exp.Expr, opened: Callable[[Reference], Source]) -> Translated:
+    """Translates a query for DuckDB, which passes no conditions on members of JSON to its sources.
+
+    meant: the query with the trees of the parts that stay as typed
+    """
+    typed = query.copy()
+    named = _Named(opened, shares_names=False)
+    named.put(meant)
+    sources = with_members(meant, named.sources)
+    named.put(typed)
+    return Translated(generate(typed, "duckdb"), {**named.sources, **sources})
 
 
 def _meant(query: exp.Expr) -> exp.Expr | None:
