@@ -122,7 +122,10 @@ class ReadPlan:
         return {
             column.field.id: column.arrow.type
             for column in self.columns
-            if column.field is not None and not column.path and column.arrow.type != arrow_field(column.field).type
+            if column.field is not None
+            and not column.path
+            and column.member is None
+            and column.arrow.type != arrow_field(column.field).type
         }
 
     @cached_property

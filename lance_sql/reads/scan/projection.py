@@ -7,7 +7,10 @@ import pyarrow as pa
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument
 from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema.types import is_json
 from lance_sql.reads.scan import system_columns
+from lance_sql.reads.scan.predicates import json_paths
+from lance_sql.reads.scan.predicates.json_functions import text_of_member
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -18,6 +21,7 @@ class OutputColumn:
     field: the top-level field, cut down to the needed parts; None for a system column and for NULLs
     path: the names below `field` that lead to the value; empty for the field itself
     is_null: NULL in every row, of Arrow's null type: a column that no file has
+    member: path to a member of documents of JSON; None for other columns. The field is that of the stored documents
     """
 
     name: str
@@ -25,12 +29,16 @@ class OutputColumn:
     path: tuple[str, ...]
     arrow: pa.Field
     is_null: bool = False
+    member: str | None = None
 
     def extract(self, array: pa.Array) -> pa.Array:
-        """Extracts the column's values from those of `field`: a member is NULL if an enclosing struct is."""
+        """Extracts the column's values from those of `field`: a member is NULL if an enclosing struct is.
+
+        raises: CorruptFile, UnsupportedFeature for damaged documents
+        """
         for name in self.path:
             array = array.flatten()[array.type.get_field_index(name)]
-        return array
+        return array if self.member is None else text_of_member(array, self.member).cast(self.arrow.type)
 
 
 def resolve(snapshot: Snapshot, names: Sequence[str] | None) -> tuple[OutputColumn, ...]:
@@ -57,6 +65,10 @@ def _output(snapshot: Snapshot, name: str, hidden: Sequence[str]) -> OutputColum
     if name in hidden:
         return OutputColumn(name, None, (), system_columns.field(name))
     table = f"{snapshot.name} version {snapshot.manifest.version}"
+    first, *keys = name.split(".")
+    document = snapshot.manifest.schema.by_name.get(first)
+    if keys and document is not None and is_json(document):
+        return _member(name, document, keys)
     top, *below = snapshot.manifest.schema.resolve(name, table=table, also=hidden)
     if not below:
         return OutputColumn(name, top, (), arrow_field(top))
@@ -64,6 +76,18 @@ def _output(snapshot: Snapshot, name: str, hidden: Sequence[str]) -> OutputColum
     leaf = arrow_field(below[-1])
     nullable = any(field.may_be_null for field in (top, *below))
     return OutputColumn(name, restrict(top, [path]), path, pa.field(name, leaf.type, nullable, leaf.metadata))
+
+
+def _member(name: str, document: Field, keys: Sequence[str]) -> OutputColumn:
+    """Returns the column with the text of a member of documents; NULL where it is missing or null.
+
+    raises: InvalidArgument
+    """
+    if not all(keys):
+        raise InvalidArgument(f"The column path {name!r} has an empty name in it: write keys between the dots")
+    stored = document._replace(logical_type="large_binary", metadata={})
+    path = "$" + "".join(json_paths.of_key(key)[1:] for key in keys)
+    return OutputColumn(name, stored, (), pa.field(name, pa.string()), member=path)
 
 
 def restrict(field: Field, paths: Iterable[tuple[str, ...]]) -> Field:

@@ -74,6 +74,16 @@ def _values(node: Predicate | Term) -> Iterator[Path]:
                 yield from node.columns
 
 
+def text_of_member(documents: pa.Array, path: str) -> pa.Array:
+    """Returns the members at a path of documents, or of their texts, as `->>` does: large_string.
+
+    raises: CorruptFile, UnsupportedFeature for damaged documents
+    """
+    if len(documents) == 0:
+        return pa.array([], pa.large_string())
+    return _members(_stored(documents), json_paths.parse(path), JsonResult.STRING, pa.large_string(), "")
+
+
 def _function(result: JsonResult, type: pa.DataType, *, by_name: bool) -> Function:
     def accepted(types: Types) -> pa.DataType | None:
         return type if is_text(types[0]) or types[0] == DOCUMENT else None
