@@ -75,7 +75,7 @@ def test_members_after_changes(tmp_path: Path) -> None:
     table = table.update({"v": """'{"a": "new"}'"""}, "id < 3").delete("id = 1").add_columns([FIELD.with_name("w")])
     rows = table.scan(["id", "v.a", "w.a"], "id < 3").to_table().sort_by("id")
     assert rows.to_pylist() == [{"id": at, "v.a": "new", "w.a": None} for at in (0, 2)]
-    assert table.fresh_rows().scan(["v.a"], "id = 0").to_table()["v.a"].to_pylist() == ["new"]
+    assert table.scan(["v.a"], "id = 0", fresh=True).to_table()["v.a"].to_pylist() == ["new"]
     renamed = table.rename_columns({"v": "u"})
     assert renamed.scan(["u.a"], "id = 0").to_table()["u.a"].to_pylist() == ["new"]
 
