@@ -61,6 +61,11 @@ class Prepared:
             rows = self.read()
         except self.errors as error:
             raise _mistake(self.engine, error) from error
+        except OSError as error:
+            # DuckDB 1.5 has no Arrow type for a column
+            if isinstance(error, LanceError):
+                raise
+            raise LanceError(f"{self.engine} cannot return the rows: {_line(error)}") from error
         return pa.RecordBatchReader.from_batches(rows.schema, self._batches(rows))
 
     def _batches(self, rows: pa.RecordBatchReader) -> Iterator[pa.RecordBatch]:
