@@ -95,6 +95,7 @@ PUBLIC = (
     "table.versions",
     "values.arguments",
     "values.durations",
+    "values.hashes",
     "values.keywords",
     "values.local_paths",
     "values.moments",

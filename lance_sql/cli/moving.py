@@ -2,6 +2,7 @@
 
 Each part becomes data files that no version has yet. A journal of the user lists them. If the command ends early, the
 same command writes only the missing parts. The commit comes after the last one, if each part has all rows of its files.
+Then the rows are read back, and compared with those of the files by their checksums.
 """
 
 from __future__ import annotations
@@ -15,15 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lance_sql.cli import moved_rows
 from lance_sql.cli.agreement import count
 from lance_sql.cli.folders import Folder, Part
 from lance_sql.cli.progress import Bar
-from lance_sql.errors import CommitConflict, InvalidArgument, TableExists
+from lance_sql.errors import CommitConflict, CorruptFile, InvalidArgument, TableExists
 from lance_sql.values.local_paths import shown
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
     from lance_sql.jobs.write_job import WriteJob
+
+_FORM = 2
+"""Of the journal."""
 
 
 @dataclass
@@ -32,7 +37,7 @@ class Journal:
 
     path: of its file; None if there is no place for one
     source: files, columns and options of the move; those of another move are not used
-    done: new fragments of a part, by its first file
+    done: new fragments of a part, and the checksum of the rows that were read, by its first file
     """
 
     path: Path | None
@@ -78,10 +83,11 @@ def move(folder: Folder, source: str, job: WriteJob, options: object, *, hidden:
 
     job: of the write; the one of an earlier call is used if it wrote parts of the same move
     options: of the command, which an earlier call must have had as well
-    raises: InvalidArgument if a part has another number of rows than its files; errors of reading and writing
+    raises: InvalidArgument if a part has another number of rows than its files; CorruptFile if the rows of the new
+        version are others than those of the files; errors of reading and writing
     """
     files = tuple(stamp for part in folder.parts for stamp in part.files)
-    journal = Journal(_place(source, job.target.uri), (files, str(folder.schema), options))
+    journal = Journal(_place(source, job.target.uri), (_FORM, files, str(folder.schema), options))
     journal.load()
     if journal.job is None:
         journal.job = job
@@ -99,7 +105,8 @@ def move(folder: Folder, source: str, job: WriteJob, options: object, *, hidden:
             journal.job.abort()
         raise
     bar.close()
-    fragments = [fragment for part in folder.parts for fragment in journal.done[part.files[0][0]]]
+    done = [journal.done[part.files[0][0]] for part in folder.parts]
+    fragments = [fragment for new, _ in done for fragment in new]
     try:
         written: Dataset = journal.job.commit(fragments)
     except (CommitConflict, TableExists):
@@ -107,7 +114,31 @@ def move(folder: Folder, source: str, job: WriteJob, options: object, *, hidden:
         journal.remove()
         raise
     journal.remove()
+    _compare(written, journal.job, folder, sum(checksum for _, checksum in done) % 2**64, hidden=hidden)
     return written
+
+
+def _compare(written: Dataset, job: WriteJob, folder: Folder, expected: int, *, hidden: bool) -> None:
+    """Reads the new rows back.
+
+    raises: CorruptFile
+    """
+    bar, read = Bar("rows compared", hidden=hidden), 0
+
+    def passing(num_rows: int) -> None:
+        nonlocal read
+        read += num_rows
+        bar.update(read, None)
+
+    try:
+        found = moved_rows.of_files(written, job.id, moved_rows.compared(written.schema, folder.schema.names), passing)
+    finally:
+        bar.close()
+    if found != expected:
+        raise CorruptFile(
+            f"{written.snapshot.label} has other rows than the files of the folder, by their checksums: find the damage"
+            f" with lance-sql verify --deep {shown(written.uri)}, or drop the version"
+        )
 
 
 def _write(folder: Folder, journal: Journal, bar: Bar) -> None:
@@ -118,20 +149,23 @@ def _write(folder: Folder, journal: Journal, bar: Bar) -> None:
         if name not in journal.done:
             journal.done[name] = _written(part, journal, bar, rows, total)
             journal.save()
-        rows += sum(fragment.physical_rows for fragment in journal.done[name])
+        rows += sum(fragment.physical_rows for fragment in journal.done[name][0])
 
 
 def _written(part: Part, journal: Journal, bar: Bar, before: int, total: int | None) -> Any:
-    """Writes a part, and compares the number of rows with that of its files."""
+    """Writes a part, and compares the number of rows with that of its files. Returns the fragments and the checksum of
+    the rows that were read."""
     import pyarrow as pa
 
     reader, read = part.read(), before
+    checksum = moved_rows.Checksum(moved_rows.compared(journal.job.target.schema.arrow, reader.schema.names))
 
     def passing() -> Any:
         nonlocal read
         for batch in reader:
             read += batch.num_rows
             bar.update(read, total)
+            checksum.add(batch)
             yield batch
 
     fragments = journal.job.write_fragments(pa.RecordBatchReader.from_batches(reader.schema, passing()))
@@ -141,7 +175,7 @@ def _written(part: Part, journal: Journal, bar: Bar, before: int, total: int | N
             f"{shown(part.files[0][0])} and the files after it have {there:,} rows, and {made:,} were read: they change"
             " while they are read, or are damaged. Nothing was committed; write them again"
         )
-    return fragments
+    return fragments, checksum.total
 
 
 def _progress(journal: Journal, folder: Folder) -> str:

@@ -175,6 +175,42 @@ def test_a_part_with_fewer_rows_than_its_files_is_refused(tmp_path: Path, monkey
     assert not (tmp_path / "t.lance").exists()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mode", ["create", "append"])
+def test_rows_that_changed_on_the_way_are_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, mode: str
+) -> None:
+    KINDS[kind](tmp_path / "rows")
+    if mode == "append":
+        lance_sql.write(ROWS, tmp_path / "t.lance")
+    write = lance_sql.WriteJob.write_fragments
+
+    def writing(job: lance_sql.WriteJob, data: pa.RecordBatchReader) -> Any:
+        rows = data.read_all()
+        place = rows.column_names.index("name")
+        names = pa.compute.replace_substring(rows["name"], pattern="n7", replacement="n8")
+        return write(job, rows.set_column(place, rows.schema.field("name"), names))
+
+    monkeypatch.setattr(lance_sql.WriteJob, "write_fragments", writing)
+    result = run("write", tmp_path / "t.lance", tmp_path / "rows", "--mode", mode)
+    assert result.exit_code != 0
+    assert "has other rows than the files of the folder, by their checksums" in result.output
+
+
+def test_checksums_are_those_of_the_types_of_the_table(tmp_path: Path) -> None:
+    """Narrow numbers, times and lists that the table widens, beside NULL and a part without rows."""
+    wide = pa.schema({"i": pa.int64(), "f": pa.float64(), "t": pa.timestamp("us"), "l": pa.list_(pa.int64())})
+    narrow = pa.schema({"i": pa.int8(), "f": pa.float32(), "t": pa.timestamp("ms"), "l": pa.list_(pa.int16())})
+    rows = [{"i": 1, "f": 0.5, "t": 7, "l": [1, None]}, {"i": None, "f": -0.0, "t": None, "l": None}]
+    lance_sql.write(pa.Table.from_pylist(rows[:1], wide), tmp_path / "t.lance")
+    (tmp_path / "rows").mkdir()
+    parquet.write_table(pa.Table.from_pylist(rows, narrow), tmp_path / "rows" / "1.parquet")
+    parquet.write_table(narrow.empty_table(), tmp_path / "rows" / "2.parquet")
+    result = run("write", tmp_path / "t.lance", tmp_path / "rows", "--mode", "append")
+    assert result.exit_code == 0, result.output
+    assert lance_sql.open(tmp_path / "t.lance").count_rows() == 3
+
+
 @pytest.mark.parametrize(
     ("files", "message"),
     [
