@@ -3,7 +3,8 @@
 It leaves out tests that need Java, whole folders of long random runs and of servers, which are not even collected, and
 every test that was recorded as slow. Of the corpus it reads one table for each release and file version, and Hypothesis
 tries few examples. Of the rest it takes the fastest test of each file, then the fastest of all, as many as fit into
-SECONDS by recorded durations, and of a test with many parameters rows that are spread evenly.
+SECONDS by recorded durations, and of a test with many parameters rows that are spread evenly. Tests with the mark
+`quick` come on top: cheap ones without which a planted fault went unnoticed.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     left_out = [item for item in items if is_left_out(item)]
     kept = [item for item in items if not is_left_out(item)]
     fitting = set(rows_that_fit([item.nodeid for item in kept], SECONDS))
+    fitting.update(item.nodeid for item in kept if item.get_closest_marker("quick") is not None)
     left_out += [item for item in kept if item.nodeid not in fitting]
     kept = [item for item in kept if item.nodeid in fitting]
     config.hook.pytest_deselected(items=left_out)

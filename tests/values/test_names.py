@@ -58,6 +58,7 @@ def test_names_have_the_form_of_their_kind(kind: names.Kind) -> None:
         assert names.check(name, kind) == name
 
 
+@pytest.mark.quick
 @pytest.mark.parametrize(
     "name",
     ["20", "01", "-1", "latest", "LATEST", "earliest", "yesterday", "Today", "1d", "90m", "2026-11-21", "20261121T01"],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -119,6 +122,29 @@ STATISTICS: dict[Path, PageStatistics] = {
 def test_a_page_is_ruled_out_when_its_bounds_tell(condition: str, pages: list[int]) -> None:
     answers = may_match(from_sql(condition, SCHEMA), STATISTICS, 4)
     assert np.flatnonzero(answers).tolist() == pages
+
+
+COMPARISONS = {
+    "=": operator.eq,
+    "<>": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
+
+
+@pytest.mark.quick
+def test_every_comparison_with_every_bound() -> None:
+    """Pages of the values 0..2, 1..1 and 2..4, as plain Python decides about them."""
+    pages = [[0, 1, 2], [1, 1, 1], [2, 3, 4]]
+    least, most = (pa.array([each(page) for page in pages], pa.int32()) for each in (min, max))
+    known: dict[Path, PageStatistics] = {("i",): PageStatistics(pa.array([3] * 3), pa.array([0] * 3), least, most)}
+    for (text, holds), value, is_negated in itertools.product(COMPARISONS.items(), range(-1, 6), (False, True)):
+        predicate = from_sql(f"NOT (i {text} {value})" if is_negated else f"i {text} {value}", SCHEMA)
+        found = [[holds(each, value) is not is_negated for each in range(page[0], page[-1] + 1)] for page in pages]
+        assert may_match(predicate, known, 3).tolist() == [any(each) for each in found], (text, value, is_negated)
+        assert must_match(predicate, known, 3).tolist() == [all(each) for each in found], (text, value, is_negated)
 
 
 def test_long_lists_are_decided_by_their_ends() -> None:
