@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 from pathlib import Path
+from typing import Literal
 
 import lance_sql
 
@@ -115,9 +116,8 @@ def main() -> None:
         for name, html in pages.items():
             # paths of this machine are useless elsewhere
             html = html.replace(f"{folder}/", "").replace(f"{ROOT}/", "")
-            for scheme, width in (
-                (("light", WIDTH), ("dark", 375)) if name in ("diff", "history", "search") else (("light", WIDTH),)
-            ):
+            sizes: tuple[tuple[Literal["light", "dark"], int], ...] = (("light", WIDTH), ("dark", 375))
+            for scheme, width in sizes if name in ("diff", "history", "search") else sizes[:1]:
                 context = browser.new_context(viewport={"width": width, "height": HEIGHT}, color_scheme=scheme)
                 page = context.new_page()
                 page.set_content(html)

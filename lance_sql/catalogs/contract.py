@@ -13,7 +13,7 @@ from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 from lance_sql.jobs.writing import write
 from lance_sql.table.commit_summary import VIEW
 from lance_sql.values import names
-from lance_sql.values.keywords import methods_suggest_keywords
+from lance_sql.values.guessed_names import OF_CATALOG, NamesGuessed
 
 Name: TypeAlias = str | Sequence[str]
 """Name of a table or a namespace: "sales.orders", or its parts if they contain dots."""
@@ -35,13 +35,10 @@ class TableEntry:
     properties: Mapping[str, str] = field(default_factory=dict)
 
 
-@methods_suggest_keywords
-class Catalog(ABC):
+class Catalog(NamesGuessed, ABC):
     """Tables by name. Nothing is cached: changes of other processes are visible at once."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        methods_suggest_keywords(cls)
+    _guessed_names = OF_CATALOG
 
     @abstractmethod
     def namespaces(self, parent: Name = ()) -> list[str]:

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Final
 
 import click
@@ -42,6 +42,7 @@ def in_one_line() -> Iterator[None]:
         raise click.UsageError(f"{message}{end} See '{error.ctx.command_path} --help'.") from None
 
 
+_COUNTS: Final = ("--rows", "--limit")
 _CONDITION: Final = re.compile(r"^[\w.\"]+\s*(=|<|>|!=|<=|>=)")
 
 
@@ -60,6 +61,8 @@ def _with_way_out(error: click.UsageError, context: click.Context) -> str:
         return f"{message.rstrip('.')}. It has {', '.join(longest)}"
     if (extra := _EXTRA.match(message)) is not None and _CONDITION.match(extra[1]) and _has(context, "--where"):
         return f'{message.rstrip(".")}: --where "{extra[1]}"'
+    if extra is not None and extra[1].isdigit() and (option := next(filter(partial(_has, context), _COUNTS), None)):
+        return f"{message.rstrip('.')}: {option} {extra[1]}"
     if message.startswith(("Missing argument", "Got unexpected extra argument")):
         pieces = [context.command_path, *context.command.collect_usage_pieces(context)]
         return f"{message.rstrip('.')}: {' '.join(pieces)}"

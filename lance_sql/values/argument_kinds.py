@@ -46,6 +46,19 @@ def misfit(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[st
     return None
 
 
+def form(function: Callable[..., Any], *, with_options: bool) -> str:
+    """Returns the form of a call, such as create_index(column, kind).
+
+    with_options: also names the arguments that must be given by name
+    """
+    signature = inspect.signature(function)
+    names = _form(signature, "")
+    if with_options:
+        options = [each for each in signature.parameters.values() if each.kind is each.KEYWORD_ONLY]
+        names += [f"{each.name}=.." for each in options if each.default is not each.empty]
+    return f"{_name(function)}({', '.join(names)})"
+
+
 def _name(function: Callable[..., Any]) -> str:
     return function.__qualname__.removesuffix(".__init__").rpartition(".")[2]
 

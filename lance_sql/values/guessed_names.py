@@ -84,6 +84,9 @@ OF_EARLIER_RELEASES: Final = {
 """Names of earlier releases."""
 OF_DATASET: Final = {
     "add": "append(rows)",
+    "add_check": "rules.set(name, rule)",
+    "add_constraint": "rules.set(name, rule)",
+    "add_rule": "rules.set(name, rule)",
     "alter_columns": "alter_column(..) or rename_columns(..)",
     "as_of": "at(time)",
     "at_version": "at(version)",
@@ -149,6 +152,40 @@ OF_HANDLES: Final = {
     "verify": "lance_sql.verify(dataset.uri)",
 }
 OF_ROWS: Final = _OF_ROWS
+OF_CATALOG: Final = {
+    "create": "create_table(name, rows)",
+    "create_database": "create_namespace(name)",
+    "create_schema": "create_namespace(name)",
+    "databases": "namespaces()",
+    "drop": "drop_table(name), or drop_view(name)",
+    "drop_database": "drop_namespace(name)",
+    "drop_schema": "drop_namespace(name)",
+    "exists": "name in tables()",
+    "get": "open(name)",
+    "get_table": "open(name)",
+    "list": "tables()",
+    "list_databases": "namespaces()",
+    "list_namespaces": "namespaces()",
+    "list_tables": "tables()",
+    "load_table": "open(name)",
+    "open_table": "open(name)",
+    "register_table": "declare(name), and write the rows to the path of the result",
+    "rename": "rename_table(name, new_name)",
+    "schemas": "namespaces()",
+    "table": "open(name)",
+    "table_names": "tables()",
+}
+OF_VIEW: Final = {
+    "delete": "lance_sql.sql(\"DROP MATERIALIZED VIEW '..'\")",
+    "drop": "lance_sql.sql(\"DROP MATERIALIZED VIEW '..'\")",
+    "rebuild": "refresh(full=True)",
+    "sql": "query",
+    "text": "query",
+    "to_pandas": "dataset.to_pandas()",
+    "to_table": "dataset.to_table()",
+    "update": "refresh()",
+    "verify": "refresh(verify=True)",
+}
 OF_MODULE: Final = {
     "LanceDataset": "lance_sql.Dataset",
     "Table": "lance_sql.Dataset",

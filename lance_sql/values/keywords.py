@@ -55,6 +55,10 @@ _UNEXPECTED: Final = re.compile(r"\(\) got an unexpected keyword argument '(\w+)
 """Python's message."""
 
 
+_COUNTED: Final = re.compile(r"\(\) (missing|takes (?:from )?\d)")
+"""Python's message about too few or too many arguments."""
+
+
 class UnknownKeywordError(TypeError):
     """A keyword that a function does not have.
 
@@ -102,6 +106,10 @@ def suggests_keywords(function: Callable[P, R]) -> Callable[P, R]:
             better = _better(function, error, kwargs) if isinstance(error, TypeError) else None
             if better is not None:
                 raise better from None
+            counted = _COUNTED.search(str(error)) if _is_about_call(error) else None
+            if counted is not None:
+                form = argument_kinds.form(function, with_options=counted[1].startswith("takes"))
+                raise TypeError(f"{error}. Write {form}") from None
             wrong = argument_kinds.misfit(function, args, kwargs)
             if wrong is None:
                 raise
@@ -130,6 +138,11 @@ def class_suggests_keywords(cls: type[C]) -> type[C]:
     return methods_suggest_keywords(cls)
 
 
+def _is_about_call(error: BaseException) -> bool:
+    """Whether an error arose where the function was called, and not in it."""
+    return error.__traceback__ is not None and error.__traceback__.tb_next is None
+
+
 def _better(function: Callable[..., Any], error: TypeError, given: Mapping[str, Any]) -> UnknownKeywordError | None:
     """Returns the error about a keyword with all keywords of the function; None for other errors."""
     if isinstance(error, UnknownKeywordError):
@@ -140,7 +153,7 @@ def _better(function: Callable[..., Any], error: TypeError, given: Mapping[str, 
     else:
         unknown, more = "", ()
     parameters = inspect.signature(function).parameters.values()
-    is_inside = error.__traceback__ is None or error.__traceback__.tb_next is not None
+    is_inside = not _is_about_call(error)
     if is_inside and (passed_on := _UNEXPECTED.search(str(error))) and passed_on[1] in given:
         unknown = passed_on[1]
     if not unknown and is_inside and any(each.kind is each.VAR_KEYWORD for each in parameters):

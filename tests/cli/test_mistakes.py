@@ -192,6 +192,12 @@ VERBS = [
     (("write", "plain.txt/x.lance", "SELECT 1 AS id"), "plain.txt is a file; choose another path"),
     (("write", "/dev/null/x.lance", "SELECT 1 AS id"), "/dev/null is a file; choose another path"),
     (("refresh", T), "is not a materialized view: create one with materialize"),
+    (("materialize", "v.lance", f"SELECT * FROM '{T}'"), "(the query comes first, then the table)"),
+    (("update", T, "status='paid'", "--job", "nightly"), "environment: LANCE_SQL_JOB=nightly lance-sql .."),
+    (("head", T, "2"), "Got unexpected extra argument (2): --rows 2."),
+    (("history", T, "2"), "Got unexpected extra argument (2): --limit 2."),
+    (("rules", T, "--add", "amount > 0"), 'rules TABLE NAME "amount > 0"'),
+    (("check", T, "--rule", "amount > 0"), 'lance-sql rules TABLE NAME "amount > 0" sets a rule'),
     (("materialize", T), "Missing argument 'TABLE': main materialize [OPTIONS] QUERY TABLE"),
     (
         ("materialize", f"SELECT amont FROM '{T}'", "v.lance"),

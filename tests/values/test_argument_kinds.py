@@ -130,6 +130,28 @@ def test_messages(table: lance_sql.Dataset, call: Callable[[lance_sql.Dataset], 
         call(table)
 
 
+@pytest.mark.parametrize(
+    ("call", "form"),
+    [
+        (lambda table: table.indices.create("id"), r"'kind'\. Write create\(column, kind\)$"),
+        (lambda table: table.rules.set("id > 0"), r"'rule'\. Write set\(name, rule\)$"),
+        (
+            lambda table: table.maintenance.cleanup("7d"),
+            r"were given\. Write cleanup\(older_than=\.\., retain_versions=\.\.",
+        ),
+        (lambda table: LIBRARY.configure("nightly"), r"Write configure\(job=\.\., user=\.\., host=\.\.\)$"),
+        (lambda table: LIBRARY.attach(LIBRARY.connect(), "."), r"Write attach\(target, folder, as_=\.\.\)$"),
+        (lambda table: LIBRARY.verify(), r"Write verify\(uri\)$"),
+        (lambda table: LIBRARY.catalog(".").rename_table("t"), r"Write rename_table\(name, new_name\)$"),
+    ],
+)
+def test_too_few_and_too_many_arguments(
+    table: lance_sql.Dataset, call: Callable[[lance_sql.Dataset], Any], form: str
+) -> None:
+    with pytest.raises(TypeError, match=form):
+        call(table)
+
+
 def _function(
     number: int = 0,
     share: float = 0,

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import lance_sql
-from lance_sql.values.guessed_names import OF_DATASET, OF_MODULE, OF_ROWS
+from lance_sql.values.guessed_names import OF_CATALOG, OF_DATASET, OF_MODULE, OF_ROWS, OF_VIEW
 from lance_sql.values.keywords import suggests_keywords
 
 
@@ -23,11 +23,18 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> lance_sql.Dataset:
 
 @pytest.mark.parametrize(
     ("owner", "guesses"),
-    [(lance_sql.Dataset, OF_DATASET), (lance_sql.Scan, OF_ROWS), (lance_sql, OF_MODULE)],
-    ids=["Dataset", "Scan", "module"],
+    [
+        (lance_sql.Dataset, OF_DATASET),
+        (lance_sql.Scan, OF_ROWS),
+        (lance_sql.Catalog, OF_CATALOG),
+        (lance_sql.View, OF_VIEW),
+        (lance_sql, OF_MODULE),
+    ],
+    ids=["Dataset", "Scan", "Catalog", "View", "module"],
 )
 def test_no_guess_is_a_name_here_and_every_answer_is(owner: Any, guesses: Mapping[str, str]) -> None:
-    known, datasets = set(dir(owner)), set(dir(lance_sql.Dataset))
+    known = set(dir(owner))
+    methods = known | set(dir(lance_sql.Dataset))
     for guess, answer in guesses.items():
         if owner is lance_sql and guess == "dataset":
             # a module of the package
@@ -36,11 +43,19 @@ def test_no_guess_is_a_name_here_and_every_answer_is(owner: Any, guesses: Mappin
         for function in re.findall(r"lance_sql\.(\w+)", answer):
             assert function in lance_sql.__all__, answer
         for method in re.findall(r"(?:^|and |, | )([a-z_]+)\(", answer):
-            assert method in datasets, (guess, answer)
+            assert method in methods, (guess, answer)
 
 
 def test_a_guessed_name_is_answered(table: lance_sql.Dataset) -> None:
-    for thing, guesses in ((table, OF_DATASET), (table.scan(), OF_ROWS), (table.changes(), OF_ROWS)):
+    view = lance_sql.View(table)
+    catalog = lance_sql.catalog(Path(table.uri).parent)
+    for thing, guesses in (
+        (table, OF_DATASET),
+        (table.scan(), OF_ROWS),
+        (table.changes(), OF_ROWS),
+        (catalog, OF_CATALOG),
+        (view, OF_VIEW),
+    ):
         for guess, answer in guesses.items():
             if guess in dir(thing):
                 continue

@@ -76,7 +76,8 @@ class ViewQuery:
         rewritten = rewrite(self.text, self.dialect)
         trees = parse(rewritten, self.dialect)
         if len(trees) != 1 or not isinstance(trees[0], exp.Query):
-            raise InvalidArgument(f"A view needs one query, not {self.text[:200]!r}")
+            order = " (the query comes first, then the table)" if self.text.rstrip("/").endswith(".lance") else ""
+            raise InvalidArgument(f'A view needs one query, such as "SELECT ..", not {self.text[:200]!r}{order}')
         self.tree: exp.Query = trees[0]
         self._words = Words(rewritten, self.dialect, self.tree)
         paths = (

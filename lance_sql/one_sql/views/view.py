@@ -22,6 +22,7 @@ from lance_sql.one_sql.views.shape import Shape
 from lance_sql.opening import open as open_dataset
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.table import table_folders
+from lance_sql.values.guessed_names import OF_VIEW, NamesGuessed
 from lance_sql.values.keywords import class_suggests_keywords, suggests_keywords
 from lance_sql.values.local_paths import place_text, shown
 from lance_sql.writes.commit.committer import Expected
@@ -133,12 +134,14 @@ def make(
 
 
 @class_suggests_keywords
-class View:
+class View(NamesGuessed):
     """Materialized view.
 
     dataset: the newest version that this handle has opened
     last_refresh: the result of the last refresh of this handle
     """
+
+    _guessed_names = OF_VIEW
 
     def __init__(self, dataset: Dataset | str | os.PathLike[str], settings: Mapping[str, str] | None = None) -> None:
         """
