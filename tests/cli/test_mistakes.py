@@ -210,7 +210,7 @@ VERBS = [
     (("SELECT 'caf\udce9'",), "The SQL is not UTF-8."),
     (("help", "nothing"), "No verb 'nothing'"),
     (("help", "histroy"), "Did you mean 'history'?"),
-    (("delete", T), "Select rows: --where SQL, or --all."),
+    pytest.param(("delete", T), "Select rows: --where SQL, or --all.", marks=pytest.mark.quick),
     (("update", T, "status=paid"), "Text needs quotes: \"'paid'\""),
     (
         ("merge", T, "SELECT 12345 AS id, 2.5 AS amount", "--on", "id"),
