@@ -1,4 +1,4 @@
-"""`lance-sql index`: lists, builds, drops and updates the indices of a table; `lance-sql explain`."""
+"""`lance-sql index`: lists, builds, drops and optimizes the indices of a table; `lance-sql explain`."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class _OfATable(click.Group):
 
 @click.group(cls=_OfATable)
 def index() -> None:
-    """Lists, creates, drops and updates indices.
+    """Lists, creates, drops and optimizes indices.
 
     \b
     lance-sql index events.lance
     lance-sql index create events.lance user_id btree
     lance-sql index create events.lance embedding ivf_pq --option metric=cosine
-    lance-sql index update events.lance
+    lance-sql index optimize events.lance
     """
 
 
@@ -113,7 +113,7 @@ def drop(table: str, name: str, dry_run: bool, yes: bool) -> None:
 @click.option("--rebuild", is_flag=True, help="Rebuild them completely.")
 @quiet_option
 @reports_errors
-def update(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> None:
+def optimize(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> None:
     """Extends the indices NAMES of TABLE, or all of them, to new rows."""
     from lance_sql.cli.progress import shown
 

@@ -39,7 +39,7 @@ VERBS: Final[Mapping[str, str]] = {
     "optimize": "lance-sql compact TABLE, or lance-sql maintain TABLE",
     "publish-branch": "lance-sql publish TABLE BRANCH",
     "purge": "lance-sql cleanup TABLE",
-    "reindex": "lance-sql index update TABLE",
+    "reindex": "lance-sql index optimize TABLE",
     "rename": "lance-sql \"ALTER TABLE 'TABLE' RENAME TO 'NEW'\"",
     "repl": "lance-sql without arguments",
     "revert": "lance-sql restore TABLE VERSION",

@@ -34,9 +34,9 @@ def test_an_index_from_beginning_to_end(table: str) -> None:
         "id_idx,btree,id,1,1,0",
         "by_k,bitmap,k,1,1,0",
     ]
-    assert run("index", "update", table).stderr == "Nothing to do.\n"
+    assert run("index", "optimize", table).stderr == "Nothing to do.\n"
     lance_sql.write({"id": [20_000], "k": [7]}, table, mode="append")
-    assert run("index", "update", table, "by_k").stderr == "data.lance is at version 5\n"
+    assert run("index", "optimize", table, "by_k").stderr == "data.lance is at version 5\n"
     assert [each.num_uncovered for each in lance_sql.open(table).indices.list()] == [1, 0]
     assert "Would drop the index 'by_k'" in run("index", "drop", table, "by_k", "--dry-run").stderr
     assert run("index", "drop", table, "no", "--dry-run").exit_code == 2

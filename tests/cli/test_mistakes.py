@@ -134,7 +134,7 @@ VERBS = [
     (("tags", T), "lance-sql tag TABLE"),
     (("branches", T), "lance-sql branch TABLE"),
     (("indices", T), "lance-sql index list TABLE"),
-    (("reindex", T), "lance-sql index update TABLE"),
+    (("reindex", T), "lance-sql index optimize TABLE"),
     (("fsck", T), "lance-sql verify TABLE"),
     (("validate", T), "lance-sql check TABLE for rules"),
     (("gc", T), "lance-sql cleanup TABLE"),

@@ -32,7 +32,7 @@ VERBS = {
     "audit": ["audit", "t.lance"],
     "verify": ["verify", "t.lance"],
     "analyze": ["analyze", "t.lance", "id", "--cache", "statistics"],
-    "index update": ["index", "update", "t.lance"],
+    "index optimize": ["index", "optimize", "t.lance"],
     "apply": ["apply", "t.lance", "SELECT i AS id, 7 AS g FROM range(50) r(i)", "--keys", "id", "--yes"],
     "changes": ["changes", "t.lance", "--output", "jsonl"],
     "net changes": ["changes", "t.lance", "--mode", "net", "--output", "csv"],
