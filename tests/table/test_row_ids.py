@@ -14,6 +14,7 @@ from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.format.proto import row_ids_pb2 as pb
 from lance_sql.table import row_ids, row_versions
 from lance_sql.table.row_ids import RowIds
+from lance_sql.table.segments import IdRange
 
 U64_MAX = 2**64 - 1
 
@@ -308,3 +309,13 @@ def test_versions_that_are_written_are_read_again(runs: list[tuple[int, int]]) -
     assert again.expand().tolist() == versions.expand().tolist()
     assert not np.any(again.versions[1:] == again.versions[:-1])
     assert row_versions.stored_rows(data) == versions.num_rows
+
+
+@pytest.mark.quick
+def test_many_ids_keep_the_gaps_between_their_ranges(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_ids, "MOST_EXPANDED", 3)
+    for ranges, num_segments in (([(0, 3), (5, 7)], 2), ([(0, 3), (3, 7)], 1), ([(5, 7), (0, 3), (3, 4)], 2)):
+        ids = RowIds(tuple(IdRange(start, end) for start, end in ranges))
+        read = row_ids.parse(row_ids.serialize_smallest(ids), ids.num_rows)
+        assert read.expand().tolist() == [each for start, end in ranges for each in range(start, end)]
+        assert len(read.segments) == num_segments

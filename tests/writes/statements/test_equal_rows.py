@@ -122,7 +122,6 @@ def test_sql_reports_equal_rows(table: Dataset) -> None:
     assert lance_sql.open(table.uri).version == table.version + 1
 
 
-@pytest.mark.quick
 def test_an_equal_row_and_another_one_of_its_key_are_refused(table: Dataset) -> None:
     with pytest.raises(InvalidArgument, match="Two rows of the source match one row"):
         lance_sql.sql(

@@ -139,6 +139,7 @@ def test_engines_compute_with_columns_of_the_key(table: lance_sql.Dataset, query
     assert results[0] == results[1] != []
 
 
+@pytest.mark.quick
 def test_a_key_that_is_there_twice_is_named(table: lance_sql.Dataset) -> None:
     doubled = lance_sql.write(rows(id=[3], v=["again"]), table.uri, mode="append")
     assert doubled.merge(rows(id=[1, 9], v=["x", "y"]), unique=True).count_rows() == 5
