@@ -71,6 +71,10 @@ class UnknownKeywordError(TypeError):
         self.known = tuple(known)
 
 
+# printed as the error of Python that it is to callers
+UnknownKeywordError.__module__, UnknownKeywordError.__qualname__ = "builtins", "TypeError"
+
+
 def check_keywords(function: str, given: Iterable[str], known: Sequence[str], *, also: Sequence[str] = ()) -> None:
     """Makes sure that a function has every additional keyword.
 
