@@ -238,7 +238,7 @@ VERBS = [
     (("search", T, "x", "--limit", "3"), "No such option '--limit'. Use -k."),
     (("search", T, "x", "--filter", "id > 3"), "No such option '--filter'. Use --where."),
     (("index", "create", T, "id", "btree", "--yes"), "No such option '--yes'. This verb does not ask, leave it out."),
-    (("index", "nothing"), "No such command 'nothing': use create, drop, list, update."),
+    (("index", "nothing"), "No such command 'nothing': use create, drop, list, optimize."),
     (("merge", T, "SELECT 1 AS id"), "pass key columns (on=['id'], --on id)"),
     (("rules", T, "r", "amount >"), "Cannot read the filter 'amount >'"),
     (("check", T, "nothing"), "It has none: rules.set (lance-sql rules) adds one"),

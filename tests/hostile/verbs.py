@@ -78,6 +78,7 @@ def _engine(sql: str) -> Verb:
 DATASET: Final[dict[str, Verb]] = {
     "attributes": _on(_attributes),
     "latest": _on(lambda dataset: dataset.latest()),
+    "at": _on(lambda dataset: _rows(dataset.at(1).scan().to_reader())),
     "versions": _on(lambda dataset: dataset.versions()),
     "history": _on(lambda dataset: dataset.history()),
     "layout": _on(lambda dataset: str(dataset.maintenance.layout())),
@@ -121,6 +122,7 @@ DATASET: Final[dict[str, Verb]] = {
     "statistics": _on(lambda dataset: dataset.maintenance.statistics()),
     "analyze": _on(lambda dataset: dataset.maintenance.analyze()),
     "indices": _on(lambda dataset: dataset.indices.list()),
+    "append": _on(lambda dataset: dataset.append(_new_rows())),
     "delete": _on(lambda dataset: dataset.delete("id = 3")),
     "update": _on(lambda dataset: dataset.update({"s": "'z'"}, "id = 3")),
     "merge": _on(lambda dataset: dataset.merge(_new_rows() | {"id": [3]}, on="id")),

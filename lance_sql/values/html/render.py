@@ -30,9 +30,8 @@ def render(template: str, **given: Any) -> str:
     template: name in `templates`, without its suffix
     raises: MissingDependency if Jinja2 is not installed
     """
-    return (
-        _environment().get_template(f"{template}.html").render(given, made_at=datetime.now(UTC).replace(microsecond=0))
-    )
+    # a time without its fraction would open the version before
+    return _environment().get_template(f"{template}.html").render(given, made_at=datetime.now(UTC))
 
 
 def part(template: str, **given: Any) -> str | None:
