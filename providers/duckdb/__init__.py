@@ -243,7 +243,8 @@ def attach(connection: DuckDBPyConnection, catalog: Catalog, name: str) -> list[
         file = literal(os.path.join(folder, "views.duckdb"))
         # in its own transaction
         cursor = duckdb.DuckDBPyConnection.cursor(connection)
-        _add_macros(cursor)
+        if connection not in _prepared or not _is_in_memory(connection):
+            _add_macros(cursor)
         cursor.execute(f"ATTACH {file} AS {made} (READ_WRITE)")
         views.create(cursor, made, catalog, tables)
         cursor.execute(f"DETACH {made}")

@@ -189,6 +189,13 @@ class World:
         lance_sql.catalog(self.rich).create_namespace("sales")
         for folder in (self.plain, self.rich):
             lance_sql.catalog(folder).create_table("orders", {"id": [1]})
+        self._connections: dict[Path, duckdb.DuckDBPyConnection] = {}
+
+    def attached(self, folder: Path) -> duckdb.DuckDBPyConnection:
+        """A connection to which the folder was attached before tables of it came and went."""
+        if folder not in self._connections:
+            self._connections[folder] = lance_sql.attach(lance_sql.connect(), folder, as_="lake")
+        return self._connections[folder]
 
     def folders(self) -> set[str]:
         """What is in the folder and in its catalogs, without the files of tables."""
@@ -200,12 +207,12 @@ Door = Callable[[World, str], Check]
 """Makes a name; returns a function that finds it again, and takes it back."""
 
 
-def _found(folder: Path, name: tuple[str, ...]) -> None:
+def _found(world: World, folder: Path, name: tuple[str, ...]) -> None:
     catalog = lance_sql.catalog(folder)
     assert name[-1] in catalog.tables(name[:-1])
     path = catalog.describe(name).path
     assert catalog.open(name).count_rows() == lance.dataset(path).count_rows() == 1
-    connection = lance_sql.attach(lance_sql.connect(), folder, as_="lake")
+    connection = world.attached(folder)
     schema = f"{identifier('.'.join(name[:-1]))}." if name[:-1] else ""
     query = f"SELECT count(*) FROM lake.{schema}{identifier(name[-1])}"
     assert connection.execute(query).fetchall() == [(1,)]
@@ -218,7 +225,7 @@ def _made_table(kind: str, *namespace: str) -> Door:
         lance_sql.catalog(folder).create_table((*namespace, name), {"id": [1]})
 
         def check() -> None:
-            _found(folder, (*namespace, name))
+            _found(world, folder, (*namespace, name))
             lance_sql.catalog(folder).drop_table((*namespace, name))
 
         return check
@@ -232,7 +239,7 @@ def _renamed_table(kind: str) -> Door:
         lance_sql.catalog(folder).rename_table("orders", (name,))
 
         def check() -> None:
-            _found(folder, (name,))
+            _found(world, folder, (name,))
             lance_sql.catalog(folder).rename_table((name,), "orders")
 
         return check
@@ -243,17 +250,20 @@ def _renamed_table(kind: str) -> Door:
 def _sql_table(engine: str, text: str, kind: str = "plain") -> Door:
     def act(world: World, name: str) -> Check:
         folder = getattr(world, kind)
-        target: Any = lance_sql.connect() if engine == "duckdb" else pytest.importorskip("datafusion").SessionContext()
-        lance_sql.attach(target, folder, as_="lake")
+        if engine == "duckdb":
+            target: Any = world.attached(folder)
+        else:
+            target = pytest.importorskip("datafusion").SessionContext()
+            lance_sql.attach(target, folder, as_="lake")
         options = {"connection" if engine == "duckdb" else "session": target}
         lance_sql.sql(text.format(f"lake.{identifier(name)}", new=identifier(name)), **options)
 
         def check() -> None:
             if "REPLACE" in text and name.lower() == "orders":
                 # The statement replaces a table that is there, whose name keeps its case.
-                _found(folder, ("orders",))
+                _found(world, folder, ("orders",))
                 return
-            _found(folder, (name,))
+            _found(world, folder, (name,))
             if "RENAME" in text:
                 lance_sql.catalog(folder).rename_table((name,), "orders")
             else:
@@ -271,7 +281,7 @@ def _namespace(world: World, name: str) -> Check:
     def check() -> None:
         assert name in catalog.namespaces()
         catalog.create_table((name, "t"), {"id": [1]})
-        _found(world.rich, (name, "t"))
+        _found(world, world.rich, (name, "t"))
         catalog.drop_table((name, "t"))
         catalog.drop_namespace((name,))
 
