@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 from lance_sql.values.local_paths import shown
 from lance_sql.values.sql_text import literal
 
@@ -30,6 +32,7 @@ _SUFFIXES: Final = {
 }
 _ROWS_OF_A_PART: Final = 1 << 20
 _BYTES_OF_A_PART: Final = 256 << 20
+_FROM_CATALOG: Final = "lance_sql.write(catalog.load_table('..'), path)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +147,12 @@ def _of_fragments(fragments: Sequence[Any], counts: Sequence[int], schema: pa.Sc
 def _read_fragments(fragments: Sequence[Any], schema: pa.Schema) -> pa.RecordBatchReader:
     import pyarrow as pa
 
-    batches = (batch for fragment in fragments for batch in fragment.scanner(schema=schema).to_batches())
-    return pa.RecordBatchReader.from_batches(schema, batches)
+    def batches() -> Iterator[pa.RecordBatch]:
+        for fragment in fragments:
+            with _read_by(fragment.path, "pyarrow"):
+                yield from fragment.scanner(schema=schema).to_batches()
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def _plain(field: pa.Field) -> pa.Field:
@@ -161,14 +168,29 @@ def _delta(path: str) -> Folder:
         raise _no_reader(path, "a Delta table", "deltalake", "delta_scan") from error
     import pyarrow as pa
 
-    try:
+    with _read_by(path, "deltalake"):
         dataset = deltalake.DeltaTable(path).to_pyarrow_dataset()
         fragments = sorted(dataset.get_fragments(), key=lambda fragment: fragment.path)
         counts = [fragment.count_rows() for fragment in fragments]
-    except (pa.ArrowException, OSError, deltalake.exceptions.DeltaError) as error:
-        raise UnsupportedFeature(f"{shown(path)}: deltalake cannot read the table: {_line(error)}") from error
+        schema = pa.schema(map(_plain, dataset.schema))
     below = [_Below(path, each) for each in fragments]
-    return Folder("Delta", dataset.schema, _of_fragments(below, counts, dataset.schema))
+    return Folder("Delta", schema, _of_fragments(below, counts, schema))
+
+
+@contextmanager
+def _read_by(path: str, reader: str) -> Iterator[None]:
+    """Turns every error of the reader of another format into one line.
+
+    raises: UnsupportedFeature
+    """
+    try:
+        yield
+    except LanceError:
+        raise
+    except Exception as error:
+        raise UnsupportedFeature(
+            f"{shown(path)} cannot be read by {reader}: {_line(error)}. Mend it with the program that has written it"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,20 +210,53 @@ class _Below:
 
 def _iceberg(path: str, metadata: str) -> Folder:
     try:
-        from pyiceberg.exceptions import NoSuchTableError
         from pyiceberg.table import StaticTable
     except ImportError as error:
         raise _no_reader(path, "an Iceberg table", "'pyiceberg[pyarrow]'", "iceberg_scan") from error
-    newest = max(
-        (os.path.join(metadata, name) for name in os.listdir(metadata) if name.endswith(".metadata.json")),
-        key=lambda file: (os.stat(file).st_mtime_ns, file),
-    )
-    try:
-        scan = StaticTable.from_metadata(newest).scan()
-        schema = scan.to_arrow_batch_reader().schema
-    except (OSError, ValueError, NoSuchTableError) as error:
-        raise UnsupportedFeature(f"{shown(path)}: pyiceberg cannot read the table: {_line(error)}") from error
-    return Folder("Iceberg", schema, (Part((_stamped(newest),), scan.count, scan.to_arrow_batch_reader),))
+    import pyarrow as pa
+
+    newest = _newest(path, metadata)
+    with _read_by(path, "pyiceberg"):
+        table = StaticTable.from_metadata(newest)
+        if not _is_at(table.location(), path):
+            raise UnsupportedFeature(
+                f"{shown(path)} is a copy of the Iceberg table at {table.location()}, whose files it names: write that"
+                f" one, in Python from its catalog: {_FROM_CATALOG}"
+            )
+        scan = table.scan()
+        schema, rows = pa.schema(map(_plain, scan.to_arrow_batch_reader().schema)), scan.count()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with _read_by(path, "pyiceberg"):
+            for batch in scan.to_arrow_batch_reader():
+                yield pa.record_batch(batch.columns, schema)
+
+    read = partial(pa.RecordBatchReader.from_batches, schema, batches())
+    return Folder("Iceberg", schema, (Part((_stamped(newest),), partial(int, rows), read),))
+
+
+def _is_at(location: str, path: str) -> bool:
+    return os.path.realpath(re.sub("^file:/*", "/", location)) == os.path.realpath(path)
+
+
+def _newest(path: str, metadata: str) -> str:
+    """Returns the metadata file of the newest version. The number in its name says which it is: times change when a
+    folder is copied.
+
+    raises: UnsupportedFeature if several have the highest number, of which a catalog knows the right one
+    """
+    numbers: dict[str, int] = {}
+    for name in os.listdir(metadata):
+        found = re.match(r"v?(\d+).*\.metadata\.json$", name)
+        if found is not None:
+            numbers[name] = int(found[1])
+    newest = sorted(name for name, number in numbers.items() if number == max(numbers.values()))
+    if len(newest) != 1:
+        which = f"of which {' and '.join(newest[:2])} may be the newest" if newest else "without numbers in their names"
+        raise UnsupportedFeature(
+            f"{shown(path)} has metadata files {which}: only its catalog knows; in Python: {_FROM_CATALOG}"
+        )
+    return os.path.join(metadata, newest[0])
 
 
 def _no_reader(path: str, what: str, package: str, function: str) -> UnsupportedFeature:
@@ -275,4 +330,6 @@ def _quoted(name: str) -> str:
 
 
 def _line(error: Exception) -> str:
-    return " ".join(str(error).split())
+    import click
+
+    return " ".join(click.unstyle(str(error)).split()).removesuffix(".")

@@ -2,7 +2,8 @@
 
 Each part becomes data files that no version has yet. A journal of the user lists them. If the command ends early, the
 same command writes only the missing parts. The commit comes after the last one, if each part has all rows of its files.
-Then the rows are read back, and compared with those of the files by their checksums.
+Then the rows are read back, and compared with those of the files by their checksums. The journal stays until then, so
+that a call after a kill finds the commit, and does not write the rows again.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -78,19 +80,42 @@ class Journal:
             self.path.unlink(missing_ok=True)
 
 
-def move(folder: Folder, source: str, job: WriteJob, options: object, *, hidden: bool) -> Dataset:
-    """Writes the parts of a folder, and commits them.
+def move(
+    folder: Folder, source: str, uri: str, begin: Callable[[], WriteJob], options: object, *, hidden: bool
+) -> Dataset:
+    """Writes the parts of a folder, commits them, and compares the rows. What an earlier call has done of the same move
+    is not done again.
 
-    job: of the write; the one of an earlier call is used if it wrote parts of the same move
+    uri: of the table
+    begin: begins the write, if no earlier call did
     options: of the command, which an earlier call must have had as well
     raises: InvalidArgument if a part has another number of rows than its files; CorruptFile if the rows of the new
         version are others than those of the files; errors of reading and writing
     """
-    files = tuple(stamp for part in folder.parts for stamp in part.files)
-    journal = Journal(_place(source, job.target.uri), (_FORM, files, str(folder.schema), options))
+    parts = tuple(part.files for part in folder.parts)
+    journal = Journal(_place(source, uri), (_FORM, parts, str(folder.schema), options))
     journal.load()
+    written = None if journal.job is None else journal.job.committed()
+    if written is not None:
+        click.echo(f"An earlier call has committed {written.snapshot.label}, and its rows are compared.", err=True)
+        journal.job.abort()  # of files that are in no version
+    else:
+        written = _commit(folder, journal, begin, hidden=hidden)
+    try:
+        _compare(written, journal, folder, hidden=hidden)
+    except CorruptFile:
+        journal.remove()
+        raise
+    journal.remove()
+    return written
+
+
+def _commit(folder: Folder, journal: Journal, begin: Callable[[], WriteJob], *, hidden: bool) -> Dataset:
+    """Writes the parts that are missing, and commits all. The journal names the job from the start, so that files of
+    parts that a kill cut off are found."""
     if journal.job is None:
-        journal.job = job
+        journal.job = begin()
+        journal.save()
     elif journal.done:
         click.echo(f"Going on after {_progress(journal, folder)} of an earlier call.", err=True)
     bar = Bar("rows written", hidden=hidden)
@@ -105,24 +130,23 @@ def move(folder: Folder, source: str, job: WriteJob, options: object, *, hidden:
             journal.job.abort()
         raise
     bar.close()
-    done = [journal.done[part.files[0][0]] for part in folder.parts]
-    fragments = [fragment for new, _ in done for fragment in new]
+    fragments = [fragment for part in folder.parts for fragment in journal.done[part.files[0][0]][0]]
     try:
         written: Dataset = journal.job.commit(fragments)
     except (CommitConflict, TableExists):
         # its files are gone, or another writer was first
         journal.remove()
+        journal.job.abort()
         raise
-    journal.remove()
-    _compare(written, journal.job, folder, sum(checksum for _, checksum in done) % 2**64, hidden=hidden)
     return written
 
 
-def _compare(written: Dataset, job: WriteJob, folder: Folder, expected: int, *, hidden: bool) -> None:
+def _compare(written: Dataset, journal: Journal, folder: Folder, *, hidden: bool) -> None:
     """Reads the new rows back.
 
     raises: CorruptFile
     """
+    expected = sum(checksum for _, checksum in journal.done.values()) % 2**64
     bar, read = Bar("rows compared", hidden=hidden), 0
 
     def passing(num_rows: int) -> None:
@@ -131,7 +155,9 @@ def _compare(written: Dataset, job: WriteJob, folder: Folder, expected: int, *, 
         bar.update(read, None)
 
     try:
-        found = moved_rows.of_files(written, job.id, moved_rows.compared(written.schema, folder.schema.names), passing)
+        found = moved_rows.of_files(
+            written, journal.job.id, moved_rows.compared(written.schema, folder.schema.names), passing
+        )
     finally:
         bar.close()
     if found != expected:
@@ -188,5 +214,6 @@ def _place(source: str, uri: str) -> Path | None:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError:
         return None
-    key = hashlib.sha256(f"{os.path.abspath(source)}\0{uri}".encode(errors="surrogateescape")).hexdigest()
+    places = (each if "://" in each else os.path.abspath(each) for each in (source, uri))
+    key = hashlib.sha256("\0".join(places).encode(errors="surrogateescape")).hexdigest()
     return folder / f"{key[:32]}.journal"

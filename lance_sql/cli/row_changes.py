@@ -6,6 +6,7 @@ Replacing or removing rows asks for confirmation; without a terminal it needs `-
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -115,8 +116,8 @@ def _moved(source: str, path: str, options: dict[str, Any], *, quiet: bool) -> D
     connection = lance_sql.connect()
     with interruptible(connection):
         folder = folders.open_folder(source, connection)
-        job = lance_sql.begin_write(folder.schema, path, **options)
-        return moving.move(folder, source, job, options, hidden=quiet)
+        begin = partial(lance_sql.begin_write, folder.schema, path, **options)
+        return moving.move(folder, source, path, begin, options, hidden=quiet)
 
 
 @click.command()

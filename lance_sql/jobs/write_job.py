@@ -116,6 +116,16 @@ class WriteJob:
             )
         return self._handle(committed, is_ours)
 
+    def committed(self) -> Dataset | None:
+        """Returns the version that the job has made, also if the process that committed it has died; None if there is
+        none.
+
+        raises: CorruptFile, UnsupportedFeature for a version that cannot be read
+        """
+        name = f"-{self._transaction}.txn"
+        made = (each for each in self._later() if each.manifest.transaction_file.endswith(name))
+        return next(map(Dataset, made), None)
+
     def abort(self) -> None:
         """Removes the data files of the job, wherever its tasks ran. No files are no error.
 
@@ -125,10 +135,10 @@ class WriteJob:
 
         raises: CorruptFile, UnsupportedFeature for a version that cannot be read
         """
-        committed_files = self._committed()
+        committed_files = self._committed_files()
         if not committed_files and self.target.was_tried(self._transaction):
             # The request may have succeeded between both responses.
-            committed_files = self._committed()
+            committed_files = self._committed_files()
             if not committed_files:
                 return
         if not committed_files:
@@ -262,7 +272,7 @@ class WriteJob:
         return [path for path, is_missing in zip(paths, are_gone, strict=True) if is_missing]
 
     def _check_not_committed(self) -> None:
-        if self._committed():
+        if self._committed_files():
             name = table_name(self.target.uri)
             raise InvalidArgument(f"This job was committed to {name} already: start another one")
 
@@ -271,25 +281,23 @@ class WriteJob:
         """Id of the transaction, by which another process checks whether the commit was tried."""
         return str(UUID(self.id))
 
-    def _committed(self) -> set[str]:
+    def _committed_files(self) -> set[str]:
         """Returns the names of the job's files that belong to a version.
 
         raises: CorruptFile, UnsupportedFeature for a version that cannot be read
         """
+        names = (file.path for each in self._later() for fragment in each.manifest.fragments for file in fragment.files)
+        return {name for name in names if name.startswith(self.id)}
+
+    def _later(self) -> list[Snapshot]:
+        """Returns the versions since the job began."""
         snapshot = self.target.snapshot
         since, branch = (0, None) if snapshot is None else (snapshot.version, snapshot.branch)
         try:
             versions = list_snapshots(self.target.uri, branch=branch, storage_options=self.target.storage_options)
         except TableNotFound:
-            return set()
-        names = (
-            file.path
-            for each in versions
-            if each.version > since
-            for fragment in each.manifest.fragments
-            for file in fragment.files
-        )
-        return {name for name in names if name.startswith(self.id)}
+            return []
+        return [each for each in versions if each.version > since]
 
     def _remove_files(self, keep: Collection[str]) -> set[str]:
         """Removes the job's other files, and returns the names of the kept ones that exist."""

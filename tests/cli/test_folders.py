@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,7 +60,19 @@ def of_delta(place: Path) -> None:
     deltalake.write_deltalake(place, ROWS.slice(0, 20), mode="append")
 
 
-KINDS = {"parquet": of_parquet, "csv": of_csv, "json": of_json, "delta": of_delta}
+def of_iceberg(place: Path) -> None:
+    sql = pytest.importorskip("pyiceberg.catalog.sql")
+    catalog = sql.SqlCatalog("lake", uri=f"sqlite:///{place.parent}/lake.db", warehouse=f"file://{place.parent}/lake")
+    catalog.create_namespace("shop")
+    table = catalog.create_table("shop.rows", schema=ROWS.schema, location=f"file://{place}")
+    for rows in (ROWS.slice(0, 40), ROWS.slice(40), ROWS.slice(0, 20)):
+        table.append(rows)
+    table.delete("id < 20")
+    table.append(ROWS.slice(0, 20))
+
+
+IN_PARTS = {"parquet": of_parquet, "csv": of_csv, "json": of_json, "delta": of_delta}
+KINDS = IN_PARTS | {"iceberg": of_iceberg}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -122,7 +137,28 @@ def stopping(after: int) -> Iterator[Any]:
         yield
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_the_newest_version_of_iceberg_is_written_or_none(tmp_path: Path) -> None:
+    """Times of metadata files change when a folder is copied, and copies name the files of the place before."""
+    of_iceberg(tmp_path / "rows")
+    metadata = tmp_path / "rows" / "metadata"
+    *older, newest = sorted(metadata.glob("*.metadata.json"))
+    for file in older:
+        os.utime(file, (2**32, 2**32))
+    assert run("write", tmp_path / "t.lance", tmp_path / "rows").exit_code == 0
+    table = lance_sql.open(tmp_path / "t.lance")
+    assert table.count_rows() == 60
+    assert not any(field.metadata for field in table.schema)
+    shutil.copytree(tmp_path / "rows", tmp_path / "copy")
+    shutil.copy(newest, metadata / f"{newest.name[:6]}another.metadata.json")
+    for source, message in (("copy", "is a copy of the Iceberg table at file:/"), ("rows", "may be the newest")):
+        result = run("write", tmp_path / "no.lance", tmp_path / source)
+        assert result.exit_code == 3
+        assert message in result.output
+        assert len(result.output.strip().splitlines()) == 1
+        assert not (tmp_path / "no.lance").exists()
+
+
+@pytest.mark.parametrize("kind", IN_PARTS)
 def test_the_same_command_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     KINDS[kind](tmp_path / "rows")
     monkeypatch.setattr(folders, "_ROWS_OF_A_PART", 1)
@@ -211,6 +247,32 @@ def test_checksums_are_those_of_the_types_of_the_table(tmp_path: Path) -> None:
     assert lance_sql.open(tmp_path / "t.lance").count_rows() == 3
 
 
+@pytest.mark.parametrize("damage", ["missing", "cut", "page"])
+@pytest.mark.parametrize("kind", ["parquet", "delta", "iceberg"])
+def test_damaged_files_are_named_in_one_line(tmp_path: Path, kind: str, damage: str) -> None:
+    KINDS[kind](tmp_path / "rows")
+    files = list((tmp_path / "rows").rglob("*.parquet"))
+    for file in files:
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2] if damage == "cut" else content[:4] + b"\xff" * 60 + content[64:])
+        if damage == "missing":
+            file.unlink()
+    result = run("write", tmp_path / "t.lance", tmp_path / "rows")
+    assert result.exit_code in (2, 3)
+    assert str(tmp_path / "rows") in result.output
+    assert len(result.output.strip().splitlines()) == 1
+    assert not (tmp_path / "t.lance").exists()
+
+
+def test_damaged_metadata_of_iceberg(tmp_path: Path) -> None:
+    of_iceberg(tmp_path / "rows")
+    for file in (tmp_path / "rows" / "metadata").glob("*.metadata.json"):
+        file.write_text("{}")
+    result = run("write", tmp_path / "t.lance", tmp_path / "rows")
+    assert result.exit_code == 3
+    assert "rows cannot be read by pyiceberg" in result.output
+
+
 @pytest.mark.parametrize(
     ("files", "message"),
     [
@@ -221,7 +283,8 @@ def test_checksums_are_those_of_the_types_of_the_table(tmp_path: Path) -> None:
         ({"metadata/v1.metadata.json": "{}"}, "is an Iceberg table, and its reader is not installed: pip install"),
     ],
 )
-def test_mistakes(tmp_path: Path, files: dict[str, str], message: str) -> None:
+def test_mistakes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], message: str) -> None:
+    monkeypatch.setitem(sys.modules, "pyiceberg.table", None)  # as if it were not installed
     (tmp_path / "rows").mkdir()
     for name, text in files.items():
         (tmp_path / "rows" / name).parent.mkdir(exist_ok=True)

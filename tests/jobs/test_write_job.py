@@ -124,3 +124,18 @@ def test_an_abort_after_the_commit_changes_nothing(tmp_path: Path, mode: str) ->
         job.commit(parts)
     assert "aborted" not in str(raised.value)
     assert lance_sql.open(path).version == table.version
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_another_process_finds_the_version_of_a_job(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "t.lance"
+    job = begin(path, mode)
+    copy = pickle.loads(pickle.dumps(job))
+    fragments = written(job, 4)
+    assert copy.committed() is None
+    made = job.commit(fragments)
+    lance_sql.write({"id": [9]}, path, mode="append").maintenance.compact()
+    found = copy.committed()
+    assert (found.version, found.count_rows()) == (made.version, made.count_rows())
+    lance_sql.open(path).maintenance.cleanup(older_than="0d", retain_versions=1)
+    assert copy.committed() is None
