@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import random
 import shutil
 from collections.abc import Callable
@@ -17,106 +16,36 @@ import pytest
 import lance_sql
 from lance_sql import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from tests.json_documents import (
+    KEYS,
+    MISSING,
+    Step,
+    as_boolean,
+    as_integer,
+    as_number,
+    as_string,
+    document,
+    json_text,
+    member,
+    quoted,
+    rows_of,
+)
 
-KEYS = ("a", "b", "c", "é", "k y", "0", "1")
-SCALARS: tuple[Any, ...] = (
-    None, True, False, 0, 1, 7, -7, 7.0, 7.5, -0.5, 2**53 + 1, 2**63, -(2**63), 1e300,
-    "", "7", "7.5", "x", "true", "No", "é", 'q"\\\n', " 7", "[1]",
-)  # fmt: skip
-MISSING = object()
 NUM_DOCUMENTS = 120
-
-
-def document(draw: random.Random, depth: int = 0) -> Any:
-    kind = draw.random()
-    if depth == 3 or kind < 0.3:
-        return draw.choice(SCALARS)
-    if kind < 0.5:
-        return [document(draw, depth + 1) for _ in range(draw.randrange(4))]
-    return {key: document(draw, depth + 1) for key in draw.sample(KEYS, draw.randrange(1, 5))}
 
 
 def tables(folder: Path, seed: int) -> tuple[list[Any], Dataset, lance.LanceDataset]:
     draw = random.Random(seed)
     values = [MISSING if draw.random() < 0.05 else document(draw) for _ in range(NUM_DOCUMENTS)]
-    field = pa.field("v", pa.string(), metadata={"ARROW:extension:name": "arrow.json"})
-    texts = [None if value is MISSING else json.dumps(value) for value in values]
-    rows = pa.table({"id": range(NUM_DOCUMENTS), "v": texts}, schema=pa.schema([("id", pa.int64()), field]))
     path = str(folder / "t.lance")
     version = draw.choice(["2.0", "2.1", "2.2"])
-    table = lance_sql.write(rows, path, file_version=version, max_rows_per_file=draw.choice([37, 1000]))
+    table = lance_sql.write(rows_of(values), path, file_version=version, max_rows_per_file=draw.choice([37, 1000]))
     return values, table, lance.dataset(path)
-
-
-Step = str | int
-
-
-def member(value: Any, steps: list[Step]) -> Any:
-    for step in steps:
-        if isinstance(step, str):
-            value = value.get(step, MISSING) if isinstance(value, dict) else MISSING
-        else:
-            value = value[step] if isinstance(value, list) and step < len(value) else MISSING
-        if value is MISSING:
-            return MISSING
-    return value
 
 
 def path_text(steps: list[Step]) -> str:
     parts = [f"[{step}]" if isinstance(step, int) else f'."{step}"' if " " in step else f".{step}" for step in steps]
     return "$" + "".join(parts)
-
-
-def json_text(value: Any) -> str:
-    if isinstance(value, dict):
-        value = {key: value[key] for key in sorted(value, key=str.encode)}
-        return "{" + ",".join(f"{json_text(key)}:{json_text(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ",".join(map(json_text, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
-
-
-def quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
-
-
-def as_number(value: Any) -> Any:
-    """A member as a number, MISSING for NULL; raises for others."""
-    if value is MISSING or value is None:
-        return MISSING
-    if isinstance(value, str):
-        if value != value.strip():
-            raise ValueError(value)
-        return float(value)
-    if isinstance(value, (list, dict)):
-        raise ValueError(value)
-    return value
-
-
-def as_integer(value: Any) -> Any:
-    number = as_number(value)
-    if isinstance(number, float):
-        number = int(math.copysign(math.floor(abs(number) + 0.5), number))
-    if number is not MISSING and not -(2**63) <= number < 2**63:
-        raise ValueError(value)
-    return number
-
-
-def as_boolean(value: Any) -> Any:
-    if value is MISSING or value is None:
-        return MISSING
-    words = {"true": True, "yes": True, "false": False, "no": False}
-    if isinstance(value, bool):
-        return value
-    if isinstance(value, str) and value.lower() in words:
-        return words[value.lower()]
-    raise ValueError(value)
-
-
-def as_string(value: Any) -> Any:
-    if value is MISSING or value is None:
-        return MISSING
-    return value if isinstance(value, str) else json_text(value)
 
 
 def scalar(value: Any) -> Any:

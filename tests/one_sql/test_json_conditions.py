@@ -3,7 +3,6 @@ functions of JSON over a table of its own with the texts."""
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import lance_sql
 from lance_sql import Dataset
 from lance_sql.one_sql import narrowing
 from lance_sql.providers.sources import Source
+from tests.json_documents import FIELD, MISSING, document, quoted, rows_of
 
 KEYS = ("a", "b", "é", "k y", "a.b", "0", 'q"t', "A", "", "$", "a*")
 SCALARS: tuple[Any, ...] = (
@@ -23,28 +23,13 @@ SCALARS: tuple[Any, ...] = (
     "", "7", "7.0", "x", "true", "null", "é", 'q"\\\n\u001f/', " 7", "[1]", "{}", "1e22", "2024-01-01", "abc",
 )  # fmt: skip
 NUM_DOCUMENTS = 150
-FIELD = pa.field("v", pa.string(), metadata={"ARROW:extension:name": "arrow.json"})
-
-
-def document(draw: random.Random, depth: int = 0) -> Any:
-    kind = draw.random()
-    if depth == 3 or kind < 0.3:
-        return draw.choice(SCALARS)
-    if kind < 0.45:
-        return [document(draw, depth + 1) for _ in range(draw.randrange(4))]
-    return {key: document(draw, depth + 1) for key in draw.sample(KEYS, draw.randrange(1, 7))}
 
 
 def write(path: Path, seed: int) -> tuple[Dataset, pa.Table]:
     draw = random.Random(seed)
-    texts = [None if draw.random() < 0.05 else json.dumps(document(draw)) for _ in range(NUM_DOCUMENTS)]
-    schema = pa.schema([("id", pa.int64()), FIELD])
-    table = lance_sql.write(pa.table({"id": range(NUM_DOCUMENTS), "v": texts}, schema=schema), str(path))
+    documents = [MISSING if draw.random() < 0.05 else document(draw, KEYS, SCALARS) for _ in range(NUM_DOCUMENTS)]
+    table = lance_sql.write(rows_of(documents), str(path))
     return table, table.scan(["id", "v"]).to_table()
-
-
-def quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 def path(draw: random.Random) -> str:

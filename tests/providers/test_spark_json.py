@@ -11,7 +11,8 @@ import pytest
 import lance_sql
 from lance_sql.one_sql import narrowing
 from lance_sql.providers.sources import Source
-from tests.one_sql.test_json_conditions import quoted, write
+from tests.json_documents import quoted
+from tests.one_sql.test_json_conditions import write
 
 # of PySpark and pandas
 pytestmark = pytest.mark.filterwarnings("ignore")

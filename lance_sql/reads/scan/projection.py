@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from lance_sql.errors import ColumnNotFound, InvalidArgument
+from lance_sql.errors import ColumnNotFound, InvalidArgument, at
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.format.schema.types import is_json
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.predicates import json_paths
-from lance_sql.reads.scan.predicates.json_functions import text_of_member
+from lance_sql.reads.scan.predicates.json_functions import MEMBER_TYPES, member
 from lance_sql.table.snapshot import Snapshot
 
 
@@ -21,7 +21,8 @@ class OutputColumn:
     field: the top-level field, cut down to the needed parts; None for a system column and for NULLs
     path: the names below `field` that lead to the value; empty for the field itself
     is_null: NULL in every row, of Arrow's null type: a column that no file has
-    member: path to a member of documents of JSON; None for other columns. The field is that of the stored documents
+    member: path to a member of documents of JSON, and its type, one of `MEMBER_TYPES`; None for other columns. The
+        field is that of the stored documents
     """
 
     name: str
@@ -29,16 +30,20 @@ class OutputColumn:
     path: tuple[str, ...]
     arrow: pa.Field
     is_null: bool = False
-    member: str | None = None
+    member: tuple[str, str] | None = None
 
     def extract(self, array: pa.Array) -> pa.Array:
         """Extracts the column's values from those of `field`: a member is NULL if an enclosing struct is.
 
-        raises: CorruptFile, UnsupportedFeature for damaged documents
+        raises: InvalidArgument for a member that cannot become the type; CorruptFile, UnsupportedFeature for damaged
+            documents
         """
         for name in self.path:
             array = array.flatten()[array.type.get_field_index(name)]
-        return array if self.member is None else text_of_member(array, self.member).cast(self.arrow.type)
+        if self.member is None:
+            return array
+        with at(column=self.name):
+            return member(array, *self.member).cast(self.arrow.type)
 
 
 def resolve(snapshot: Snapshot, names: Sequence[str] | None) -> tuple[OutputColumn, ...]:
@@ -50,25 +55,25 @@ def resolve(snapshot: Snapshot, names: Sequence[str] | None) -> tuple[OutputColu
     manifest = snapshot.manifest
     if names is None:
         return tuple(OutputColumn(field.name, field, (), arrow_field(field)) for field in manifest.schema.fields)
-    seen = set()
-    for name in names:
-        if name in seen:
-            raise InvalidArgument(f"Column {name!r} is selected twice: name it once")
-        seen.add(name)
     stable = manifest.has_stable_row_ids
     system_columns.require(names, stable_row_ids=stable, table=snapshot.name)
     hidden = system_columns.available(stable_row_ids=stable)
-    return tuple(_output(snapshot, name, hidden) for name in names)
+    columns: dict[str, OutputColumn] = {}
+    for name in names:
+        column = _output(snapshot, name, hidden)
+        if column.name in columns:
+            raise InvalidArgument(f"Column {column.name!r} is selected twice: name it once")
+        columns[column.name] = column
+    return tuple(columns.values())
 
 
 def _output(snapshot: Snapshot, name: str, hidden: Sequence[str]) -> OutputColumn:
     if name in hidden:
         return OutputColumn(name, None, (), system_columns.field(name))
     table = f"{snapshot.name} version {snapshot.manifest.version}"
-    first, *keys = name.split(".")
-    document = snapshot.manifest.schema.by_name.get(first)
-    if keys and document is not None and is_json(document):
-        return _member(name, document, keys)
+    document = document_of(snapshot, name)
+    if document is not None:
+        return _member(name, document)
     top, *below = snapshot.manifest.schema.resolve(name, table=table, also=hidden)
     if not below:
         return OutputColumn(name, top, (), arrow_field(top))
@@ -78,16 +83,52 @@ def _output(snapshot: Snapshot, name: str, hidden: Sequence[str]) -> OutputColum
     return OutputColumn(name, restrict(top, [path]), path, pa.field(name, leaf.type, nullable, leaf.metadata))
 
 
-def _member(name: str, document: Field, keys: Sequence[str]) -> OutputColumn:
-    """Returns the column with the text of a member of documents; NULL where it is missing or null.
+def _member(spelled: str, document: Field) -> OutputColumn:
+    """Returns the column of a member of documents.
+
+    spelled: its path, and a type after `::`; text without one
+    raises: InvalidArgument
+    """
+    name, _, type = spelled.partition("::")
+    type = type.strip().upper() or "VARCHAR"
+    if type not in MEMBER_TYPES:
+        raise InvalidArgument(f"The column {spelled!r} has an unknown type: use {', '.join(MEMBER_TYPES)}")
+    return member_column(name, document, member_path(name), type)
+
+
+def document_of(snapshot: Snapshot, name: str) -> Field | None:
+    """Returns the column of JSON that a name in a projection has a member of; None for other names."""
+    columns = snapshot.manifest.schema.by_name
+    document = columns.get(name.partition(".")[0])
+    return document if document is not None and is_json(document) and name not in columns else None
+
+
+def member_path(name: str) -> str:
+    """Returns the path to a member of documents by its name in a projection: keys after that of the column.
 
     raises: InvalidArgument
     """
+    _, *keys = name.split(".")
     if not all(keys):
         raise InvalidArgument(f"The column path {name!r} has an empty name in it: write keys between the dots")
+    return "$" + "".join(json_paths.of_key(key)[1:] for key in keys)
+
+
+def member_column(name: str, document: Field, path: str, type: str) -> OutputColumn:
+    """Returns the column of the member at a path of documents; NULL where it is missing, and where it is null unless
+    the type is JSON.
+
+    document: field of a column of JSON at the top
+    type: one of `MEMBER_TYPES`
+    """
     stored = document._replace(logical_type="large_binary", metadata={})
-    path = "$" + "".join(json_paths.of_key(key)[1:] for key in keys)
-    return OutputColumn(name, stored, (), pa.field(name, pa.string()), member=path)
+    _, made = MEMBER_TYPES[type]
+    arrow = (
+        arrow_field(document).with_name(name)
+        if type == "JSON"
+        else pa.field(name, pa.string() if type == "VARCHAR" else made)
+    )
+    return OutputColumn(name, stored, (), arrow.with_nullable(True), member=(path, type))
 
 
 def restrict(field: Field, paths: Iterable[tuple[str, ...]]) -> Field:

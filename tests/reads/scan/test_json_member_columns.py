@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,19 @@ import pytest
 import lance_sql
 from lance_sql import Dataset
 from lance_sql.errors import ColumnNotFound, InvalidArgument
-from tests.cross.test_json_members import MISSING, as_string, document, member
+from tests.json_documents import (
+    FIELD,
+    MISSING,
+    as_boolean,
+    as_integer,
+    as_number,
+    as_string,
+    document,
+    json_text,
+    member,
+    rows_of,
+)
 
-FIELD = pa.field("v", pa.string(), metadata={"ARROW:extension:name": "arrow.json"})
 MEMBERS = ("v.a", "v.b.a", "v.k y", "v.é", "v.0", "v.a.b.c", "v.none")
 NUM_ROWS = 500
 
@@ -24,9 +35,7 @@ NUM_ROWS = 500
 def write(path: Path, file_version: Any, max_rows_per_file: int = 1000) -> tuple[Dataset, list[Any]]:
     draw = random.Random(5)
     values = [MISSING if draw.random() < 0.1 else document(draw) for _ in range(NUM_ROWS)]
-    texts = [None if value is MISSING else json.dumps(value) for value in values]
-    rows = pa.table({"id": range(NUM_ROWS), "v": texts}, schema=pa.schema([("id", pa.int64()), FIELD]))
-    table = lance_sql.write(rows, str(path), file_version=file_version, max_rows_per_file=max_rows_per_file)
+    table = lance_sql.write(rows_of(values), str(path), file_version=file_version, max_rows_per_file=max_rows_per_file)
     return table, values
 
 
@@ -80,12 +89,52 @@ def test_members_after_changes(tmp_path: Path) -> None:
     assert renamed.scan(["u.a"], "id = 0").to_table()["u.a"].to_pylist() == ["new"]
 
 
+CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "VARCHAR": as_string,
+    "BIGINT": as_integer,
+    "DOUBLE": lambda value: number if (number := as_number(value)) is MISSING else float(number),
+    "BOOLEAN": as_boolean,
+    "JSON": lambda value: value if value is MISSING else json_text(value),
+}
+
+
+@pytest.mark.parametrize("type", CONVERSIONS)
+@pytest.mark.parametrize("file_version", ["2.0", "2.1", "2.2"])
+def test_members_have_types(tmp_path: Path, file_version: Any, type: str) -> None:
+    draw, convert = random.Random(6), CONVERSIONS[type]
+    found = [document(draw) for _ in range(NUM_ROWS)]
+    fitting, others = [], []
+    for value in found:
+        try:
+            convert(value)
+        except ValueError:
+            others.append(value)
+        else:
+            fitting.append(value)
+    documents = [{"a": value, "b": [value]} for value in fitting] + [{}, MISSING, 5]
+    table = lance_sql.write(rows_of(documents), str(tmp_path / "t.lance"), file_version=file_version)
+    wanted = [None if (value := convert(member(each, ["a"]))) is MISSING else value for each in documents]
+    column = table.scan([f"v.a::{type}", "v.b", "id"], "id >= 0").to_table()["v.a"]
+    assert column.to_pylist() == wanted
+    assert column.type == {"BIGINT": pa.int64(), "DOUBLE": pa.float64(), "BOOLEAN": pa.bool_()}.get(type, pa.string())
+    assert table.scan([f"v.a::{type.lower()}"], limit=3).to_table()["v.a"].to_pylist() == wanted[:3]
+    assert table.take([2, 0], [f"v.a::{type}"])["v.a"].to_pylist() == [wanted[2], wanted[0]]
+    # each of them fails, and alone
+    for value in others[:20]:
+        other = lance_sql.write(rows_of([{"a": None}, {"a": value}]), f"memory://{type}.lance", mode="overwrite")
+        with pytest.raises(InvalidArgument, match=r"column 'v\.a': The member"):
+            other.scan([f"v.a::{type}"]).to_table()
+        assert other.scan([f"v.a::{type}"], "id = 0").to_table().num_rows == 1
+
+
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [
         ("v.", InvalidArgument, "empty"),
         ("v..a", InvalidArgument, "empty"),
         ("v.a.", InvalidArgument, "empty"),
+        ("v.a::INT", InvalidArgument, "use VARCHAR, BIGINT, DOUBLE, BOOLEAN, JSON"),
+        ("v::JSON", ColumnNotFound, "'v::JSON'"),
         ("id.a", ColumnNotFound, "no part is named 'a'"),
         ("w.a", ColumnNotFound, "'w.a'"),
     ],
@@ -96,3 +145,5 @@ def test_other_names_are_refused(tmp_path: Path, name: str, error: type[Exceptio
         table.scan([name])
     with pytest.raises(InvalidArgument, match="selected twice"):
         table.scan(["v.a", "v.a"])
+    with pytest.raises(InvalidArgument, match=r"'v\.a' is selected twice"):
+        table.scan(["v.a", "v.a::BIGINT"])

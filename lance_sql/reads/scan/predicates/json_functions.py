@@ -45,6 +45,15 @@ BY_PATH: Final = {
 }
 """Functions whose second argument is a path. json_integer, json_float and json_boolean are casts of members."""
 
+MEMBER_TYPES: Final = {
+    "VARCHAR": (JsonResult.STRING, pa.large_string()),
+    "BIGINT": (JsonResult.INTEGER, pa.int64()),
+    "DOUBLE": (JsonResult.FLOAT, pa.float64()),
+    "BOOLEAN": (JsonResult.BOOLEAN, pa.bool_()),
+    "JSON": (JsonResult.TEXT, pa.large_string()),
+}
+"""Types of members as columns, by their names in SQL."""
+
 
 def documents_of(predicate: Predicate) -> frozenset[str]:
     """Returns the columns of which a predicate needs documents and NULLs alone, if they are columns of JSON."""
@@ -74,14 +83,17 @@ def _values(node: Predicate | Term) -> Iterator[Path]:
                 yield from node.columns
 
 
-def text_of_member(documents: pa.Array, path: str) -> pa.Array:
-    """Returns the members at a path of documents, or of their texts, as `->>` does: large_string.
+def member(documents: pa.Array, path: str, type: str) -> pa.Array:
+    """Returns the members at a path of documents, or of their texts.
 
-    raises: CorruptFile, UnsupportedFeature for damaged documents
+    type: one of `MEMBER_TYPES`
+    raises: InvalidArgument for a member that cannot become the type; CorruptFile, UnsupportedFeature for damaged
+        documents
     """
+    result, made = MEMBER_TYPES[type]
     if len(documents) == 0:
-        return pa.array([], pa.large_string())
-    return _members(_stored(documents), json_paths.parse(path), JsonResult.STRING, pa.large_string(), "")
+        return pa.array([], made)
+    return _members(_stored(documents), json_paths.parse(path), result, made, "")
 
 
 def _function(result: JsonResult, type: pa.DataType, *, by_name: bool) -> Function:
