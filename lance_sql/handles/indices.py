@@ -49,6 +49,7 @@ class Indices(Named[D, IndexSummary]):
     ) -> D:
         """Builds an index over the newest version. Filters or searches of this library and of pylance use it.
 
+        column: `a.b` is a member of a struct, or of JSON documents
         kind: "zonemap" for clustered columns, "btree" for many distinct values, "bitmap" for few,
             "bloomfilter" for `=` and `IN` alone; "ivf_pq", "ivf_sq", "ivf_rq" or "ivf_flat" for vectors, "inverted"
             for words
@@ -88,10 +89,18 @@ class Indices(Named[D, IndexSummary]):
 
         names: of indices; defaults to all that can be built
         rebuild: rebuild each index over all rows, as one segment
-        raises: InvalidArgument; UnsupportedFeature for a named index of another kind
+        raises: InvalidArgument, also for a named index of members of JSON that have got several types;
+            UnsupportedFeature for a named index of another kind
         """
         chosen = [names] if isinstance(names, str) else names
-        return self._changed("optimize_indices", options, statements.indices.optimize, chosen, rebuild=rebuild)
+        return self._changed(
+            "optimize_indices",
+            options,
+            statements.indices.optimize,
+            chosen,
+            rebuild=rebuild,
+            skips_mixed=chosen is None,
+        )
 
     def _by_name(self) -> dict[str, IndexSummary]:
         return {each.name: each for each in summaries(self._snapshot)}

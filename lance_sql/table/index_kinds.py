@@ -98,17 +98,6 @@ BTREE: Final = IndexKind(
     files=(btree.LOOKUP, btree.DATA),
     read=lambda open, _: btree.read(open(btree.LOOKUP), open(btree.DATA)),
 )
-JSON: Final = IndexKind(
-    "JsonIndexDetails",
-    "json",
-    max_version=0,
-    # pylance builds none on tables with stable row ids
-    last_with_row_ids=-1,
-    files=(btree.LOOKUP, btree.DATA),
-    read=lambda open, _: btree.read(open(btree.LOOKUP), open(btree.DATA)),
-    package="lance.index.pb",
-)
-"""A BTREE of the values at a path of JSON documents."""
 N_GRAM: Final = IndexKind(
     "NGramIndexDetails",
     "ngram",
@@ -156,7 +145,7 @@ VECTOR: Final = IndexKind(
 )
 
 BY_DETAILS: Final[Mapping[str, IndexKind]] = {
-    kind.details: kind for kind in (LABEL_LIST, BITMAP, BTREE, JSON, N_GRAM, ZONE_MAP, BLOOM_FILTER, FULL_TEXT, VECTOR)
+    kind.details: kind for kind in (LABEL_LIST, BITMAP, BTREE, N_GRAM, ZONE_MAP, BLOOM_FILTER, FULL_TEXT, VECTOR)
 }
 """All kinds. Filters use them in this order: row indices before zone indices, which hardly ever narrow the result
 further."""

@@ -19,7 +19,7 @@ from lance_sql.format.proto import table_pb2
 from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
 from lance_sql.table import json_index
-from lance_sql.table.index_kinds import BTREE, BY_DETAILS, JSON, SYSTEM, IndexKind
+from lance_sql.table.index_kinds import BTREE, BY_DETAILS, SYSTEM, IndexKind
 from lance_sql.table.json_index import JsonIndexDetails
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.manifest_file import ReadSections, read_section
@@ -65,16 +65,14 @@ class IndexSegment:
 
     @property
     def kind(self) -> IndexKind | None:
-        """Kind of the index; None for unknown kinds and for entries that are not indices of values."""
-        kind = BY_DETAILS.get(self.index_type)
-        if kind is not JSON:
-            return kind
-        return kind if (of_json := self.of_json) is not None and of_json.target == BTREE.details else None
+        """Kind of the index, also of one of a member of JSON; None for unknown kinds and for entries that are not
+        indices of values."""
+        return json_index.kind_of(self.index_type, self.details)
 
     @property
     def of_json(self) -> JsonIndexDetails | None:
         """Path and kind of an index of a member of JSON; None for others, and for damaged details."""
-        return json_index.parse(self.details) if self.index_type == JSON.details else None
+        return json_index.parse(self.details) if self.index_type == json_index.DETAILS else None
 
 
 def read(store: Store, path: str, manifest: Manifest, known: ReadSections | None = None) -> tuple[IndexSegment, ...]:
@@ -140,7 +138,7 @@ def serialize(segment: IndexSegment) -> table_pb2.IndexMetadata:
         covering_fields=segment.covering_field_ids,
     )
     known = BY_DETAILS.get(segment.index_type)
-    package = "lance.table" if known is None else known.package
+    package = json_index.PACKAGE if segment.of_json is not None else "lance.table" if known is None else known.package
     message.index_details.type_url = f"/{package}.{segment.index_type}"
     message.index_details.value = segment.details
     return message
@@ -241,7 +239,8 @@ def of_stable_table(section: bytes | None) -> bytes | None:
     entries are. Later builds and extensions use addresses. Mixing both in one index is refused."""
 
     def edit(index: table_pb2.IndexMetadata) -> table_pb2.IndexMetadata:
-        if _kind(index) is BTREE and index.index_version == 0:
+        # those of members of JSON stay with row ids
+        if index.index_details.type_url.endswith(f".{BTREE.details}") and index.index_version == 0:
             index.index_version = 1
         return index
 
@@ -294,7 +293,7 @@ def _holds_row_ids(index: table_pb2.IndexMetadata) -> bool:
 
 
 def _kind(index: table_pb2.IndexMetadata) -> IndexKind | None:
-    return BY_DETAILS.get(index.index_details.type_url.rpartition(".")[2])
+    return json_index.kind_of(index.index_details.type_url.rpartition(".")[2], index.index_details.value)
 
 
 def _uuid(index: table_pb2.IndexMetadata) -> UUID | None:
@@ -331,7 +330,7 @@ class IndexSummary(Record):
     """A secondary index of a version.
 
     kind: such as "btree"; the type of its details for an unknown kind
-    columns: names, `a.b` for a member of a struct
+    columns: names, `a.b` for a member of a struct, or of JSON documents
     num_segments: number of its segments
     num_fragments, num_uncovered: covered fragments of the version, and the others
     size_bytes: of its files; None if the manifest does not record it
@@ -364,6 +363,8 @@ def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
         known = all(segment.file_sizes for segment in segments) and all(sizes)
         kind = segments[0].kind
         columns = tuple(column_name(snapshot, number) for number in segments[0].field_ids)
+        if (of_json := segments[0].of_json) is not None:
+            columns = tuple(f"{column}{json_index.from_root(of_json.path)[1:]}" for column in columns)
         summaries.append(
             IndexSummary(
                 name,

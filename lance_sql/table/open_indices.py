@@ -26,10 +26,10 @@ from lance_sql.format.schema import Field, Schema, arrow_field
 from lance_sql.format.schema.types import is_json
 from lance_sql.runtime.caches import LruCache
 from lance_sql.store import ByteRange
-from lance_sql.table import fragment_reuse
+from lance_sql.table import fragment_reuse, json_index
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment_reuse import FragmentReuse
-from lance_sql.table.index_kinds import BTREE, FRAGMENT_REUSE, JSON, Opened
+from lance_sql.table.index_kinds import BTREE, FRAGMENT_REUSE, Opened
 from lance_sql.table.indices import IndexSegment
 from lance_sql.values.bitmaps import deserialize_64
 
@@ -131,8 +131,8 @@ class OpenIndices:
         if kind is None or not kind.filters:
             name = (segment.index_type or "unknown") if kind is None else kind.name
             raise UnsupportedFeature(f"indices of kind {name} are not used for filters")
-        if kind is JSON and self.has_stable_row_ids:
-            raise UnsupportedFeature("indices of JSON on tables with stable row ids are not supported")
+        if segment.of_json is not None and kind not in json_index.SEARCHED:
+            raise UnsupportedFeature(f"indices of kind {kind.name} on members of JSON are not used for filters")
         if segment.index_version > kind.max_version:
             raise UnsupportedFeature(f"version {segment.index_version} of {kind.name} is not supported by this release")
         if segment.fragment_ids is None:
@@ -196,7 +196,7 @@ class OpenIndices:
                         part.validate(full=True)
                         if name in _SETS:
                             _check_sets(part, _SETS[name])
-        if deep and kind in (BTREE, JSON) and live_rows is not None and not self.has_row_ids(segment):
+        if deep and kind is BTREE and live_rows is not None and not self.has_row_ids(segment):
             self._check_moved(segment, files, live_rows)
 
     def _check_moved(self, segment: IndexSegment, files: Sequence[IndexFile], live_rows: Mapping[int, int]) -> None:
@@ -231,7 +231,7 @@ class OpenIndices:
         columns = {field.id: (path, field) for path, field in _indexed_columns(schema.fields)}
         for segment in self.segments:
             located = columns.get(segment.field_ids[0]) if segment.field_ids else None
-            if located is not None and segment.index_type == JSON.details:
+            if located is not None and segment.index_type == json_index.DETAILS:
                 self.of_members.setdefault(located[0], {}).setdefault(segment.name, []).append(segment)
             elif located is not None and segment.index_type != FRAGMENT_REUSE:
                 path, field = located

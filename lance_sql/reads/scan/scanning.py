@@ -12,7 +12,7 @@ import pyarrow as pa
 from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.predicates import Predicate
-from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
 from lance_sql.runtime import progress
@@ -54,8 +54,15 @@ def read_fragments(
 
     columns: all columns of the table without it
     """
+    return read_columns(snapshot, resolve(snapshot, columns), fragments)
+
+
+def read_columns(
+    snapshot: Snapshot, columns: Sequence[OutputColumn], fragments: Sequence[Fragment]
+) -> pa.RecordBatchReader:
+    """Returns resolved columns of the live rows of some fragments, in their order."""
     whole = (FragmentScan(each, row_ranges.single(0, snapshot.open(each).num_rows)) for each in fragments)
-    return Scan(snapshot, resolve(snapshot, columns), None, None, None).task(whole).to_reader()
+    return Scan(snapshot, tuple(columns), None, None, None).task(whole).to_reader()
 
 
 def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> U64Set:

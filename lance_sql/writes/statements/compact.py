@@ -171,7 +171,7 @@ def settled(before: Snapshot, after: Snapshot, indices: IndexChoice, properties:
         after = (
             indexing.drop(after, name, properties)
             if indices == "drop"
-            else indexing.optimize(after, [name], properties=properties)
+            else indexing.optimize(after, [name], skips_mixed=True, properties=properties)
         )
     # the user's commit is the compaction
     return after if after.commit_properties is compaction else after.with_commit(compaction)

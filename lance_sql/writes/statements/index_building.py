@@ -8,7 +8,7 @@ Source: indices, writing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -113,6 +113,13 @@ BUILT: Final[Mapping[str, BuiltKind]] = {
     search_indices.TEXT_KIND: BuiltKind(index_kinds.FULL_TEXT, ROW_ID, _any_type, None, names_rows=True),
 }
 """The kinds that can be built, by their names in statements."""
+
+OF_MEMBERS: Final[Mapping[str, BuiltKind]] = {
+    # pylance 14 ignores those with addresses on tables with stable row ids
+    "btree": replace(BUILT["btree"], numbered=ROW_ID, versions=(0, 0)),
+    "bitmap": BUILT["bitmap"],
+}
+"""The kinds that can be built on members of JSON. pylance 14 takes addresses of zones there for stable row ids."""
 
 ALIASES: Final[Mapping[str, str]] = {"fts": search_indices.TEXT_KIND}
 """Other names of kinds, of pylance and of DuckDB's Lance extension."""

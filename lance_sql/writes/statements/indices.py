@@ -11,37 +11,35 @@ Source: indices, writing; transactions, CreateIndex.
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 from uuid import uuid4
 
-import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format.file.writer import WrittenFile
 from lance_sql.format.index_files.vector_model import VectorModel
-from lance_sql.format.schema import Field, arrow_field
 from lance_sql.format.schema.types import is_json
-from lance_sql.reads.scan.scanning import numbers, read_fragments
-from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.runtime.progress import Work
-from lance_sql.table import versions
+from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.table import json_index, versions
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.index_kinds import BTREE, FRAGMENT_REUSE
-from lance_sql.table.indices import IndexSegment, column_name
+from lance_sql.table.indices import IndexSegment
 from lance_sql.table.paths import INDICES
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values import row_ranges
-from lance_sql.values.arrays import U64
 from lance_sql.values.names import check as check_name
 from lance_sql.writes.commit.operations import CreateIndex
-from lance_sql.writes.statements import search_indices
-from lance_sql.writes.statements.index_building import ALIASES, BUILT, READ_ONLY, BuiltKind, Destination
+from lance_sql.writes.statements import indexed_columns, search_indices
+from lance_sql.writes.statements.index_building import ALIASES, BUILT, OF_MEMBERS, READ_ONLY, BuiltKind, Destination
+from lance_sql.writes.statements.indexed_columns import IndexedColumn
 from lance_sql.writes.statements.session import RowCounts, WriteSession, file_version, on_latest
+
+_LOG: Final = logging.getLogger("lance_sql")
 
 
 def create(
@@ -56,13 +54,13 @@ def create(
 ) -> Snapshot:
     """Builds an index on a column of the newest version, over all fragments.
 
-    column: `a.b` is a member of a struct
+    column: `a.b` is a member of a struct, or of JSON documents
     kind: one of `BUILT` or `ALIASES`, case-insensitive
     name: `<column>_idx` without it
     replace_existing: the same commit removes an index of this name; otherwise it is refused
     options: of vector and full-text indices; other kinds have none
-    raises: ColumnNotFound; InvalidArgument for an unknown kind, and an existing name; UnsupportedFeature for types
-        that the kind does not support, and for tables with files of version 0.1
+    raises: ColumnNotFound; InvalidArgument for an unknown kind, an existing name, and members of JSON of several types;
+        UnsupportedFeature for types that the kind does not support, and for tables with files of version 0.1
     """
     if not isinstance(kind, str) or not isinstance(column, str):
         raise InvalidArgument(f"A column and a kind of index must be strings, not {column!r} and {kind!r}")
@@ -81,13 +79,17 @@ def create(
         old = tuple(segment for segment in latest.indices() if segment.name == name)
         if old and not replace_existing:
             raise InvalidArgument(f"{latest.name} has an index {name!r} already")
-        field = _field(latest, column, kind)
+        indexed = _indexed(latest, column, kind)
         how = None
         fragments = list(latest.manifest.fragments)
         if BUILT[kind].write is None:
             num_rows = sum(each.physical_rows for each in fragments)
-            how = search_indices.recipe(kind, field, num_rows, options or {})
-        segment = _build(session, name, column, field, kind, fragments, how)
+            how = search_indices.recipe(kind, indexed.field, num_rows, options or {})
+        if indexed.type is None:
+            # text for members that are all NULL, as pylance has it
+            type = indexed_columns.type_of_members(latest, indexed, fragments) or pa.string()
+            indexed = replace(indexed, type=type)
+        segment = _build(session, name, indexed, kind, fragments, how)
         return session.commit(CreateIndex((segment,), old), RowCounts())
 
     return on_latest(snapshot, "create_index", change, properties)
@@ -113,13 +115,15 @@ def optimize(
     names: Collection[str] | None = None,
     *,
     rebuild: bool = False,
+    skips_mixed: bool = False,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
     """Extends indices to the fragments that they do not cover, in one commit; creates none if there are none.
 
     names: of indices of the kinds in `BUILT`; all of them without it
     rebuild: replaces all segments of each index by one new segment
-    raises: InvalidArgument for a missing index; UnsupportedFeature for a named index of another kind
+    skips_mixed: leaves indices of members of JSON as they are if the members have got several types
+    raises: InvalidArgument for a missing index, and such members; UnsupportedFeature for a named index of another kind
     """
 
     def change(session: WriteSession) -> Snapshot:
@@ -127,7 +131,13 @@ def optimize(
         added: list[IndexSegment] = []
         replaced: list[IndexSegment] = []
         for name, segments in _chosen(latest, names).items():
-            new, old = _brought_up_to_date(session, name, segments, rebuild=rebuild)
+            try:
+                new, old = _brought_up_to_date(session, name, segments, rebuild=rebuild)
+            except indexed_columns.MixedTypes as error:
+                if not skips_mixed:
+                    raise
+                _LOG.warning("%s: the index %r is not extended: %s", latest.label, name, error)
+                continue
             added += new
             replaced += old
         if not added and not replaced:
@@ -168,17 +178,43 @@ def _brought_up_to_date(
     left, dead = _uncovered(latest, segments)
     if not left and not rebuild:
         return [], dead
-    if rebuild or (BUILT[kind].names_rows and _have_old_entries(latest, segments, BUILT[kind], left)):
+    indexed = indexed_columns.of_segment(latest, segments[0])
+    _check_type(indexed, kind)
+    built = _built(indexed, kind)
+    if rebuild or (built.names_rows and _have_old_entries(latest, segments, built, left)):
         left, dead = set(fragments.ids), list(segments)
-    column, field = _column_of(latest, segments[0].field_ids[0])
-    _check_type(field, kind)
+    if indexed.type is None:
+        kept = [segment for segment in segments if segment not in dead]
+        indexed, fits = _typed(latest, indexed, kept, left)
+        if not fits:
+            left, dead = set(fragments.ids), list(segments)
     how = None
-    if BUILT[kind].write is None:
-        how = search_indices.recipe_of(latest, segments, arrow_field(field).type)
+    if built.write is None:
+        how = search_indices.recipe_of(latest, segments, indexed.type)
         if rebuild and isinstance(how, VectorModel):
             how = replace(how, centroids=None, codebook=None)
     chosen = [fragment for fragment in fragments if fragment.id in left]
-    return [_build(session, name, column, field, kind, chosen, how)], dead
+    return [_build(session, name, indexed, kind, chosen, how)], dead
+
+
+def _typed(
+    snapshot: Snapshot, indexed: IndexedColumn, kept: Sequence[IndexSegment], left: Collection[int]
+) -> tuple[IndexedColumn, bool]:
+    """Returns the column of an index of members with their type, and whether segments that are kept have it. Otherwise
+    the type is that of the members in all fragments.
+
+    left: fragments to cover
+    raises: MixedTypes
+    """
+    fragments = snapshot.manifest.fragments
+    type = indexed_columns.type_of_members(snapshot, indexed, [each for each in fragments if each.id in left])
+    old = [getattr(snapshot.open_indices.open(segment), "type", None) for segment in kept]
+    if type is None and old:
+        type = old[0]
+    fits = all(each == type for each in old)
+    if not fits:
+        type = indexed_columns.type_of_members(snapshot, indexed, list(fragments))
+    return replace(indexed, type=type or pa.string()), fits
 
 
 def _have_old_entries(
@@ -208,32 +244,33 @@ def _have_old_entries(
 def _build(
     session: WriteSession,
     name: str,
-    column: str,
-    field: Field,
+    indexed: IndexedColumn,
     kind: str,
     fragments: Sequence[Fragment],
     how: search_indices.Recipe | None,
 ) -> IndexSegment:
     """Builds a segment over some fragments; its files are removed if the session fails."""
     snapshot = session.snapshot
+    built = _built(indexed, kind)
     uuid = uuid4()
     folder = f"{INDICES}/{uuid}"
     if how is None:
-        written = _write(snapshot, column, field, kind, fragments, folder)
+        written = _write(snapshot, indexed, built, fragments, folder)
     else:
-        rows = partial(_rows, snapshot, column, ROW_ID, fragments)
-        written = search_indices.write(snapshot, column, how, fragments, rows, folder, file_version(snapshot))
+        rows = partial(indexed_columns.rows, snapshot, indexed.output(snapshot), ROW_ID, fragments)
+        written = search_indices.write(snapshot, indexed.name, how, fragments, rows, folder, file_version(snapshot))
     session.track(file.path for file in written)
+    details = built.details if how is None else search_indices.details(how)
     return IndexSegment(
         name,
         uuid,
-        (field.id,),
+        (indexed.field.id,),
         snapshot.version,
-        BUILT[kind].kind.details,
+        built.kind.details if indexed.path is None else json_index.DETAILS,
         frozenset(fragment.id for fragment in fragments),
-        index_version=_version(snapshot, BUILT[kind]) if how is None else search_indices.version(how),
+        index_version=_version(snapshot, built) if how is None else search_indices.version(how),
         file_sizes={file.path.rpartition("/")[2]: file.size_bytes for file in written},
-        details=BUILT[kind].details if how is None else search_indices.details(how),
+        details=details if indexed.path is None else json_index.serialize(indexed.path, built.kind, details),
         created_at=int(time.time() * 1000),
         checksums={file.path.rpartition("/")[2]: file.checksum for file in written},
     )
@@ -250,99 +287,45 @@ def _kind(segment: IndexSegment) -> str:
 
 
 def _write(
-    snapshot: Snapshot,
-    column: str,
-    field: Field,
-    kind: str,
-    fragments: Sequence[Fragment],
-    folder: str,
+    snapshot: Snapshot, indexed: IndexedColumn, built: BuiltKind, fragments: Sequence[Fragment], folder: str
 ) -> tuple[WrittenFile, ...]:
-    built = BUILT[kind]
     assert built.write is not None
-    rows = _rows(snapshot, column, built.numbered, fragments)
+    rows = indexed_columns.rows(snapshot, indexed.output(snapshot), built.numbered, fragments)
     num_rows = {fragment.id: snapshot.open(fragment).num_rows for fragment in fragments}
     to = Destination(snapshot.store, folder, file_version(snapshot), num_rows)
-    return built.write(arrow_field(field).type, rows, to)
+    return built.write(indexed.type, rows, to)
 
 
-def _rows(
-    snapshot: Snapshot, column: str, numbered: str, fragments: Sequence[Fragment]
-) -> Iterator[tuple[pa.Array, U64]]:
-    """Yields the values of the live rows in the order of their addresses, and their addresses or row ids.
-
-    numbered: which of the two, as a system column
-    """
-    ascending = sorted(fragments, key=lambda fragment: fragment.id)
-    work = Work(sum(fragment.physical_rows for fragment in ascending))
-    for values, addresses_or_ids in (_with_addresses if numbered == ROW_ADDRESS else _with_ids)(
-        snapshot, column, ascending
-    ):
-        yield values, addresses_or_ids
-        work.advance(len(values))
+def _built(indexed: IndexedColumn, kind: str) -> BuiltKind:
+    return BUILT[kind] if indexed.path is None else OF_MEMBERS[kind]
 
 
-def _with_ids(snapshot: Snapshot, column: str, fragments: Sequence[Fragment]) -> Iterator[tuple[pa.Array, U64]]:
-    for batch in read_fragments(snapshot, [column, ROW_ID], fragments):
-        yield batch.column(0), numbers(batch, ROW_ID)
-
-
-def _with_addresses(snapshot: Snapshot, column: str, fragments: Sequence[Fragment]) -> Iterator[tuple[pa.Array, U64]]:
-    """Derives addresses from the live rows: a column of them would prevent reading by kernels alone."""
-    runs = (_live_addresses(snapshot, fragment) for fragment in fragments)
-    run: range | U64 = range(0)
-    for batch in read_fragments(snapshot, [column], fragments):
-        parts = [np.empty(0, np.uint64)]
-        missing = batch.num_rows
-        while missing:
-            if len(run) == 0:
-                run = next(runs)
-            part, run = run[:missing], run[missing:]
-            parts.append(np.arange(part.start, part.stop, dtype=np.uint64) if isinstance(part, range) else part)
-            missing -= len(part)
-        yield batch.column(0), parts[1] if len(parts) == 2 else np.concatenate(parts)
-
-
-def _live_addresses(snapshot: Snapshot, fragment: Fragment) -> range | U64:
-    live = snapshot.open(fragment).live_rows()
-    first = fragment.id << 32
-    if len(live) == 1:
-        return range(first + int(live[0, 0]), first + int(live[0, 1]))
-    addresses: U64 = row_ranges.expand(live).astype(np.uint64) + np.uint64(first)
-    return addresses
-
-
-def _field(snapshot: Snapshot, column: str, kind: str) -> Field:
-    """Returns the field of a column for an index of this kind.
+def _indexed(snapshot: Snapshot, column: str, kind: str) -> IndexedColumn:
+    """Returns the column for an index of this kind.
 
     raises: as `create`
     """
     if snapshot.manifest.data_format == "0.1":
         raise UnsupportedFeature("indices of tables with data files of version 0.1 are not supported")
-    *parents, field = snapshot.manifest.schema.resolve(column, table=snapshot.label)
-    if any(parent.logical_type != "struct" for parent in parents):
-        raise UnsupportedFeature(f"an index on {column!r}, which is inside a list, is not supported")
-    _check_type(field, kind)
-    return field
+    indexed = indexed_columns.by_name(snapshot, column)
+    _check_type(indexed, kind)
+    return indexed
 
 
-def _check_type(field: Field, kind: str) -> None:
-    BUILT[kind].check(arrow_field(field).type)
-    if is_json(field) and BUILT[kind].write is not None:
+def _check_type(indexed: IndexedColumn, kind: str) -> None:
+    if indexed.path is not None:
+        if kind not in OF_MEMBERS:
+            raise UnsupportedFeature(
+                f"a {kind} index on the member {indexed.name!r} of JSON is not supported: use {', '.join(OF_MEMBERS)}"
+            )
+        return
+    BUILT[kind].check(indexed.type)
+    if is_json(indexed.field) and BUILT[kind].write is not None:
         # other readers take the entries for the stored form, and fail
         raise UnsupportedFeature(
-            f"a {kind} index on the documents of the JSON column {field.name!r} is not supported: filter its members"
+            f"a {kind} index on the documents of the JSON column {indexed.name!r} is not supported: index a member,"
+            f" such as '{indexed.name}.id'"
         )
-
-
-def _column_of(snapshot: Snapshot, field_id: int) -> tuple[str, Field]:
-    """Returns the column of a field, by the name that scans use.
-
-    raises: UnsupportedFeature for a missing field
-    """
-    field = snapshot.manifest.schema.by_id.get(field_id)
-    if field is None:
-        raise UnsupportedFeature(f"an index on field {field_id}, which is not a column")
-    return column_name(snapshot, field_id), field
 
 
 def _chosen(snapshot: Snapshot, names: Collection[str] | None) -> dict[str, list[IndexSegment]]:
@@ -370,17 +353,15 @@ def is_built(snapshot: Snapshot, segments: Sequence[IndexSegment]) -> bool:
     written = {built.kind for built in BUILT.values()}
     if not all(segment.kind in written and len(segment.field_ids) == 1 for segment in segments):
         return False
-    field = snapshot.manifest.schema.by_id.get(segments[0].field_ids[0])
-    if field is None:
-        return False
     kind = _kind(segments[0])
-    if BUILT[kind].write is not None:
-        try:
-            _check_type(field, kind)
-        except UnsupportedFeature:
-            return False
-        return True
-    return search_indices.is_known(snapshot, segments, arrow_field(field).type)
+    try:
+        indexed = indexed_columns.of_segment(snapshot, segments[0])
+        if BUILT[kind].write is not None:
+            _check_type(indexed, kind)
+            return True
+    except UnsupportedFeature:
+        return False
+    return search_indices.is_known(snapshot, segments, indexed.type)
 
 
 def _index_names(snapshot: Snapshot) -> str:

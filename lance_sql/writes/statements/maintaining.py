@@ -204,7 +204,9 @@ def _optimize(snapshot: Snapshot, policy: Policy, dry_run: bool, properties: Map
     details = f"{_counted(len(names), 'index', 'indices')}: {', '.join(names)}"
     if dry_run:
         return Step("optimize_indices", "planned", details)
-    return _made("optimize_indices", details, latest, indices.optimize(latest, names, properties=properties))
+    return _made(
+        "optimize_indices", details, latest, indices.optimize(latest, names, skips_mixed=True, properties=properties)
+    )
 
 
 def _clean_up(snapshot: Snapshot, policy: Policy, dry_run: bool, properties: Mapping[str, str] | None) -> Step:

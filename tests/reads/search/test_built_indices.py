@@ -18,7 +18,7 @@ from lance_sql.format.index_files import write_full_text, write_vector
 from lance_sql.format.index_files.full_text import FullTextIndex, TextPartition
 from lance_sql.format.index_files.vector_index import VectorIndex
 from lance_sql.format.index_files.vector_model import model_of
-from lance_sql.writes.statements import indices, search_indices
+from lance_sql.writes.statements import indexed_columns, search_indices
 from lance_sql.writes.statements.index_building import READ_ONLY
 from tests.seeds import seeds
 
@@ -139,10 +139,10 @@ def test_lists_of_texts_and_partitions(tmp_path: Path, monkeypatch: pytest.Monke
     for name in ("ours", "theirs"):
         lance.write_dataset(table, tmp_path / name, max_rows_per_file=100)
     lance.dataset(tmp_path / "theirs").create_scalar_index("text", "INVERTED", with_position=True)
-    rows = indices._rows
+    rows = indexed_columns.rows
     monkeypatch.setattr(
-        indices,
-        "_rows",
+        indexed_columns,
+        "rows",
         lambda *given: ((a[at : at + 90], b[at : at + 90]) for a, b in rows(*given) for at in range(0, len(a), 90)),
     )
     defaults = write_full_text.FullTextBuilder.__init__.__kwdefaults__

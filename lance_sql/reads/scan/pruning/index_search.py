@@ -276,7 +276,6 @@ SEARCHES: Final[Mapping[IndexKind, Callable[[Any, Covered, Question], KnownRows 
     index_kinds.LABEL_LIST: in_labels,
     index_kinds.BITMAP: in_bitmaps,
     index_kinds.BTREE: in_btree,
-    index_kinds.JSON: in_btree,
     index_kinds.N_GRAM: in_postings,
     index_kinds.ZONE_MAP: in_zone_map,
     index_kinds.BLOOM_FILTER: in_bloom_filters,

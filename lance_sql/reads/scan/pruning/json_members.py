@@ -37,6 +37,7 @@ from lance_sql.reads.scan.predicates import (
 )
 from lance_sql.reads.scan.predicates.constants import is_text
 from lance_sql.reads.scan.predicates.json_functions import BY_NAME
+from lance_sql.table import json_index
 
 if TYPE_CHECKING:
     from lance_sql._kernels import JsonStep
@@ -69,7 +70,7 @@ def is_at(path: str, steps: Sequence[JsonStep]) -> bool:
 
     raises: UnsupportedFeature for a path to several members, and for other forms
     """
-    return json_paths.parse(path if path.startswith("$") else f"$.{path}") == steps
+    return json_paths.parse(json_index.from_root(path)) == steps
 
 
 def on_values(predicate: Predicate, column: Path, type: pa.DataType) -> Predicate | None:

@@ -24,6 +24,7 @@ from lance_sql.format.index_files.bitmap import Bitmaps
 from lance_sql.format.index_files.bloom import BloomFilters
 from lance_sql.format.index_files.btree import BTree
 from lance_sql.format.index_files.label_list import Labels
+from lance_sql.format.index_files.ngram import Postings
 from lance_sql.format.index_files.zone_map import ZoneMap
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.predicates import (
@@ -48,7 +49,7 @@ from lance_sql.reads.scan.pruning.covered import Covered
 from lance_sql.reads.scan.pruning.index_search import SEARCHES, Question, wanted_item
 from lance_sql.reads.scan.pruning.known_rows import KnownRows
 from lance_sql.reads.scan.pruning.source import Evidence
-from lance_sql.table.index_kinds import BY_DETAILS, JSON
+from lance_sql.table.index_kinds import BY_DETAILS
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.open_indices import OpenIndices
 
@@ -191,11 +192,14 @@ class _Search:
         if len(covered.fragment_indices) == 0:
             return None
         opened = self.indices.open(segment)
-        assert isinstance(opened, BTree)
-        on_values = json_members.on_values(predicate, path, opened.type)
+        assert isinstance(opened, (BTree, Bitmaps, ZoneMap, Postings))
+        type = pa.string() if isinstance(opened, Postings) else opened.type
+        on_values = json_members.on_values(predicate, path, type)
         if on_values is None:
             return None
-        return SEARCHES[JSON](opened, covered, Question(path, opened.type, on_values, None))
+        assert segment.kind is not None
+        with_ids_of = self.candidates if self.indices.has_row_ids(segment) else None
+        return SEARCHES[segment.kind](opened, covered, Question(path, type, on_values, with_ids_of))
 
     def _covered(self, segment: IndexSegment) -> Covered:
         # without prior pruning, the same for every filter
@@ -239,4 +243,5 @@ def _is_plain(predicate: Predicate) -> bool:
 
 def _rank(segments: Sequence[IndexSegment]) -> int:
     """Returns the position of an index's kind in `index_kinds`."""
-    return list(BY_DETAILS).index(segments[0].index_type) if segments[0].kind is not None else len(BY_DETAILS)
+    kind = segments[0].kind
+    return len(BY_DETAILS) if kind is None else list(BY_DETAILS.values()).index(kind)
