@@ -17,12 +17,11 @@ from lance_sql.format.casts.lossless import is_lossless
 from lance_sql.values import selection
 from lance_sql.writes.statements import read_once
 from lance_sql.writes.statements.frames import fitted
+from lance_sql.writes.statements.no_rows import instead_of_part
 from lance_sql.writes.statements.python_rows import of_records
 
 _ROWS: Final = 10_000
 """Rows of dicts that become one batch."""
-
-_NO_ROWS: Final = (list, tuple, set, str, bytes, int, float, complex, type(None), Iterator)
 
 ReaderOf: TypeAlias = Callable[[Any, pa.Schema | None], pa.RecordBatchReader]
 """Returns the rows of a part, from the types for its Python values."""
@@ -66,10 +65,11 @@ def _with_rows_together(parts: Iterable[object]) -> Iterator[object]:
     """
     rows: list[Mapping[Any, Any]] = []
     for number, part in enumerate(parts):
-        if isinstance(part, _NO_ROWS) and not isinstance(part, pa.RecordBatchReader):
+        instead = instead_of_part(part)
+        if instead is not None:
             raise InvalidArgument(
                 f"Part {number} of the rows is a {type(part).__name__}, not a record batch, table, frame or dict:"
-                " convert it"
+                f" {instead}"
             )
         if isinstance(part, Mapping) and not hasattr(part, "__arrow_c_stream__"):
             rows.append(part)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +15,9 @@ from lance_sql.format.schema.extensions import with_extensions
 from lance_sql.values.names import check as check_name
 from lance_sql.writes.statements import read_once
 
+_NO_COLUMN: Final = (str, bytes, bytearray, set, frozenset, Mapping)
+"""Iterables that are one value, or have no order."""
+
 
 def of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None, table: pa.Schema | None) -> pa.Table:
     """Converts columns by name. Python values take the types of the schema, or else of the table.
@@ -24,14 +27,23 @@ def of_columns(columns: Mapping[Any, Any], schema: pa.Schema | None, table: pa.S
     wanted = {field.name: field for field in (schema or table or ())}
     names = list(columns) if schema is None else schema.names
     for name in names:
-        check_name(str(name) or "unnamed", "column")
+        if not isinstance(name, str):
+            raise InvalidArgument(f"The column name {name!r} is a {type(name).__name__}, not text: pass it in quotes")
+        check_name(name or "unnamed", "column")
     if schema is not None and set(columns) != set(names):
         more, less = (
             [name for name in one if name not in other] for one, other in ((columns, names), (names, columns))
         )
         what = f"a column {more[0]!r}, which is not in the schema" if more else f"no column {less[0]!r}"
         raise InvalidArgument(f"The rows have {what}")
-    arrays = [_column(str(name), columns[name], wanted.get(name), keeps_type=schema is None) for name in names]
+    arrays = [_column(name, columns[name], wanted.get(name), keeps_type=schema is None) for name in names]
+    lengths = [len(array) for array in arrays]
+    other = next((number for number, length in enumerate(lengths) if length != lengths[0]), None)
+    if other is not None:
+        raise InvalidArgument(
+            f"Column {names[0]!r} has {lengths[0]} values, and {names[other]!r} has {lengths[other]}: give them equally"
+            " many"
+        )
     fields = [
         wanted[name] if schema is not None else pa.field(name, array.type)
         for name, array in zip(names, arrays, strict=True)
@@ -47,6 +59,7 @@ def _column(name: str, values: Any, field: pa.Field | None, *, keeps_type: bool)
     field: type for Python values
     keeps_type: whether Arrow data keeps its type, which is compared with the table's later
     """
+    _check_column(name, values)
     read_once.begin(values)
     type = None if field is None else with_extensions(field).type
     if type is not None and _is_python(values):
@@ -65,6 +78,16 @@ def _column(name: str, values: Any, field: pa.Field | None, *, keeps_type: bool)
         return pa.chunked_array([convert(chunk, type, exact=exact) for chunk in chunks], type)
     except pa.ArrowException as error:
         raise InvalidArgument(f"Column {name!r} is {array.type}, and does not fit {type}: {error}") from error
+
+
+def _check_column(name: str, values: object) -> None:
+    """
+    raises: InvalidArgument for one value, and for values without an order
+    """
+    if isinstance(values, _NO_COLUMN) or not (isinstance(values, Iterable) or hasattr(values, "__arrow_c_stream__")):
+        raise InvalidArgument(
+            f"Column {name!r} is a {type(values).__name__}, not a list of values: pass a list, as in {{{name!r}: [..]}}"
+        )
 
 
 def _as_arrow(values: Any) -> pa.Array | pa.ChunkedArray:

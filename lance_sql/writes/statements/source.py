@@ -13,6 +13,7 @@ from lance_sql.format.casts.layouts import plain
 from lance_sql.format.schema.duckdb_types import exportable, is_relation
 from lance_sql.values.names import check as check_name
 from lance_sql.writes.statements import frames, read_once
+from lance_sql.writes.statements.no_rows import instead_of
 from lance_sql.writes.statements.parts import from_start, of_parts
 from lance_sql.writes.statements.python_rows import of_columns, of_records
 
@@ -53,6 +54,9 @@ def is_typed(data: object) -> bool:
 
 def _reader(data: Any, schema: pa.Schema | None, table: pa.Schema | None) -> pa.RecordBatchReader:
     read_once.check(data)
+    instead = instead_of(data)
+    if instead is not None:
+        raise InvalidArgument(f"Cannot read rows from {type(data).__name__!r}: {instead}")
     if isinstance(data, pa.RecordBatchReader):
         return pa.RecordBatchReader.from_batches(data.schema, from_start(data))
     if isinstance(data, pa.RecordBatch):
@@ -80,10 +84,8 @@ def _reader(data: Any, schema: pa.Schema | None, table: pa.Schema | None) -> pa.
     parts = _parts_of(data)
     if parts is not None:
         return of_parts(parts, schema, table, lambda part, types: _reader(part, None, types))
-    is_path = isinstance(data, (str, bytes)) or hasattr(data, "__fspath__")
-    way_out = "open it first, as with pyarrow.dataset.dataset(path), or " if is_path else ""
     raise InvalidArgument(
-        f"Cannot read rows from {type(data).__name__!r}: {way_out}pass an Arrow table, stream, dataset or scanner, a"
+        f"Cannot read rows from {type(data).__name__!r}: pass an Arrow table, stream, dataset or scanner, a"
         " DuckDB relation, a frame of pandas, Polars, Spark or GeoPandas, a dict of columns, dicts of rows, or an"
         " iterable of record batches, tables or frames"
     )

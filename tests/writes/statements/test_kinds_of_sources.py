@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import csv
+import dataclasses
+import re
+import sqlite3
+from collections import deque, namedtuple
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as pads
 import pytest
@@ -209,6 +215,94 @@ def test_mistakes(tmp_path: Path, given: Any, message: str) -> None:
         lance_sql.write(given, tmp_path / "t.lance")
     assert len(str(raised.value).splitlines()) == 1
     assert not (tmp_path / "t.lance").exists()
+
+
+Point = namedtuple("Point", "a b")
+
+
+@dataclasses.dataclass
+class Record:
+    a: int = 1
+
+
+def sqlite_rows(factory: Any = None) -> Any:
+    connection = sqlite3.connect(":memory:")
+    connection.row_factory = factory
+    return connection.execute("SELECT 1 AS a, 'x' AS b UNION ALL SELECT 2, 'y'")
+
+
+ZIP = re.escape("name the columns, as in [dict(zip(['a', 'b'], row)) for row in rows]")
+COLUMN = re.escape("pass a dict of columns, as in {'a': values}")
+FIELDS = re.escape("as in {name: rows[name] for name in rows.dtype.names}")
+ONE = "is a {}, not a list of values: pass a list, as in {{'a': \\[..\\]}}"
+STRUCTURED = np.array([(1, 2.5), (2, 3.5)], [("a", "i4"), ("b", "f8")])
+PLAIN: dict[str, tuple[Callable[[], Any], str]] = {
+    "tuples": (lambda: [(1, 2)], ZIP),
+    "tuple of tuples": (lambda: ((1, 2), (3, 4)), ZIP),
+    "lists": (lambda: [[1, 2]], ZIP),
+    "generator of tuples": (lambda: ((number, 2) for number in range(3)), ZIP),
+    "zip": (lambda: zip([1], [2], strict=True), ZIP),
+    "reader of csv": (lambda: csv.reader(["a,b", "1,2"]), ZIP),
+    "cursor of sqlite3": (sqlite_rows, ZIP),
+    "rows of sqlite3": (lambda: sqlite_rows(sqlite3.Row), re.escape("pass [dict(row) for row in rows]")),
+    "named tuples": (lambda: [Point(1, 2)], re.escape("pass [row._asdict() for row in rows]")),
+    "dataclasses": (lambda: [Record()], re.escape("pass [dataclasses.asdict(row) for row in rows]")),
+    "series": (lambda: [pandas.Series({"a": 1})], re.escape("pass [row.to_dict() for row in rows]")),
+    "itertuples": (
+        lambda: pandas.DataFrame({"a": [1]}).itertuples(),
+        re.escape("pass [row._asdict() for row in rows]"),
+    ),
+    "numbers": (lambda: [1, 2], COLUMN),
+    "range": (lambda: range(3), COLUMN),
+    "set": (lambda: {1, 2}, COLUMN),
+    "text": (lambda: ["a", "b"], COLUMN),
+    "array": (lambda: np.arange(3), COLUMN),
+    "number of NumPy": (lambda: np.array(3), COLUMN),
+    "matrix": (lambda: np.eye(2), re.escape("as in {'a': values[:, 0]}")),
+    "array of Arrow": (lambda: pa.array([1]), COLUMN),
+    "chunked array": (lambda: pa.chunked_array([[1]]), COLUMN),
+    "structured array": (lambda: STRUCTURED, FIELDS),
+    "rows of a structured array": (lambda: list(STRUCTURED), FIELDS),
+    "series of pandas": (lambda: pandas.Series([1]), re.escape("pass a frame, as in series.to_frame('a')")),
+    "series of Polars": (lambda: polars.Series([1]), re.escape("pass a frame, as in series.to_frame('a')")),
+    "a connection": (lambda: lance_sql.connect().execute("SELECT 1"), re.escape("connection.sql(query)")),
+    "dict of a number": (lambda: {"a": 1, "b": "x"}, ONE.format("int")),
+    "dict of text": (lambda: {"a": "abc"}, ONE.format("str")),
+    "dict of bytes": (lambda: {"a": b"abc"}, ONE.format("bytes")),
+    "dict of None": (lambda: {"a": None}, ONE.format("NoneType")),
+    "dict of a dict": (lambda: {"a": {"x": 1}}, ONE.format("dict")),
+    "dict of a set": (lambda: {"a": {1, 2}}, ONE.format("set")),
+    "columns of two lengths": (lambda: {"a": [1, 2], "b": [1]}, "Column 'a' has 2 values, and 'b' has 1: give"),
+    "names that are numbers": (lambda: {1: [2]}, "The column name 1 is a int, not text: pass it in quotes"),
+    "names of rows that are numbers": (lambda: [{1: 2}], "The column name 1 is a int, not text"),
+}
+TAKEN: dict[str, Callable[[], Any]] = {
+    "dicts": lambda: [{"a": 1}, {"a": 2}],
+    "generator of dicts": lambda: ({"a": number} for number in (1, 2)),
+    "deque": lambda: deque([{"a": 1}, {"a": 2}]),
+    "values of a dict": lambda: {1: {"a": 1}, 2: {"a": 2}}.values(),
+    "what the message for tuples says": lambda: [dict(zip(["a"], row, strict=True)) for row in [(1,), (2,)]],
+    "what the message for structured arrays says": lambda: {name: STRUCTURED[name] for name in ["a"]},
+    "what the message for series says": lambda: pandas.Series([1, 2]).to_frame("a"),
+    "range in a dict": lambda: {"a": range(1, 3)},
+    "generator in a dict": lambda: {"a": iter([1, 2])},
+    "keys of a dict": lambda: {"a": {1: 0, 2: 0}.keys()},
+    "structs of Arrow": lambda: pa.array([{"a": 1}, {"a": 2}]),
+}
+
+
+@pytest.mark.parametrize("kind", PLAIN)
+def test_plain_values_are_answered_with_what_to_write_instead(tmp_path: Path, kind: str) -> None:
+    make, message = PLAIN[kind]
+    with pytest.raises(InvalidArgument, match=message) as raised:
+        lance_sql.write(make(), tmp_path / "t.lance")
+    assert len(str(raised.value).splitlines()) == 1
+    assert not (tmp_path / "t.lance").exists()
+
+
+@pytest.mark.parametrize("kind", TAKEN)
+def test_plain_rows_are_written(tmp_path: Path, kind: str) -> None:
+    assert lance_sql.write(TAKEN[kind](), tmp_path / "t.lance").to_table()["a"].to_pylist() == [1, 2]
 
 
 def test_parts_fit_the_first_one_exactly(tmp_path: Path) -> None:
