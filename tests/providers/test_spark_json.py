@@ -11,7 +11,7 @@ import pytest
 import lance_sql
 from lance_sql.one_sql import narrowing
 from lance_sql.providers.sources import Source
-from tests.json_documents import quoted
+from tests.json_documents import quoted, rows_of
 from tests.one_sql.test_json_conditions import write
 
 # of PySpark and pandas
@@ -69,3 +69,12 @@ def check(spark: Any, folder: Path, monkeypatch: pytest.MonkeyPatch, count: int,
 
 def test_conditions_on_members(spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     check(spark, tmp_path, monkeypatch, 40)
+
+
+def test_conditions_of_frames(spark: Any, tmp_path: Path) -> None:
+    table = lance_sql.write(rows_of([{"a": number % 9} for number in range(30)]), tmp_path / "t.lance")
+    filter = "v->>'a' = '7'"
+    whole = spark.read.format("lance").load(table.uri).where("get_json_object(v, '$.a') = '7'")
+    filtered = spark.read.format("lance").option("filter", filter).load(table.uri)
+    for frame in (whole, filtered):
+        assert sorted(row.id for row in frame.select("id").collect()) == [7, 16, 25]
