@@ -5,6 +5,7 @@ import sys
 
 for name in (
     "columns",
+    "types",
     "streams",
     "engines",
     "tpch",

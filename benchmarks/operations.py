@@ -31,7 +31,8 @@ from .operation_tables import TABLES
 from .operation_verbs import VERBS, Verb
 
 SIDES = ("ours", "pylance")
-_LINE = "{:<44}{:>9.1f} {:>9.1f} {:>7.2f} {:>7.2f} {:>9.1f}"
+HEADER = f"{'':<44}{'ours':>9} {'pylance':>9} {'ratio':>7} {'CPU':>7} {'flushing':>9}"
+LINE = "{:<44}{:>9.1f} {:>9.1f} {:>7.2f} {:>7.2f} {:>9.1f}"
 _MARKDOWN = "| {} | {:.1f} | {:.1f} | {:.2f} | {:.2f} | {:.1f} |"
 
 
@@ -53,23 +54,27 @@ def main() -> None:
     if arguments.markdown:
         print("| Verb | ours | pylance | ratio | of the processor | flushing |\n|---|---|---|---|---|---|")
     else:
-        print(f"{'':<44}{'ours':>9} {'pylance':>9} {'ratio':>7} {'CPU':>7} {'flushing':>9}")
+        print(HEADER)
     ratios: list[float] = []
     stable = not arguments.no_stable_row_ids
     for verb in VERBS:
         if arguments.only and not any(part in verb.name for part in arguments.only):
             continue
         table = TABLES[verb.table](arguments.data, arguments.rows, stable)
-        line = _MARKDOWN if arguments.markdown else _LINE
-        ratio = _compared(verb, table, arguments.data / "operations", arguments.runs, line)
+        line = _MARKDOWN if arguments.markdown else LINE
+        ratio = compared(verb, table, arguments.data / "operations", arguments.runs, line)
         if verb.changes:
             ratios.append(ratio)
     if ratios:
         print(f"geometric mean of what changes a table: {statistics.geometric_mean(ratios):.2f}")
 
 
-def _compared(verb: Verb, table: Path, folder: Path, runs: int, line: str) -> float:
-    """One line about a verb. Returns the ratio of the times."""
+def compared(verb: Verb, table: Path, folder: Path, runs: int, line: str) -> float:
+    """Prints one line about a verb. Returns the ratio of the times.
+
+    table: of which each run has a copy, in `folder`
+    line: a format of the name and five numbers
+    """
     results: dict[str, Any] = {}
     times: dict[str, list[tuple[float, float]]] = {side: [] for side in SIDES}
     draw = random.Random(0)
@@ -145,7 +150,7 @@ def same(ours: Any, theirs: Any) -> bool:
 
 def _sorted(table: pa.Table) -> pa.Table:
     keys = [name for name in ("_rowid", "id", "g") if name in table.column_names]
-    return table.sort_by([(name, "ascending") for name in keys]).combine_chunks()
+    return (table.sort_by([(name, "ascending") for name in keys]) if keys else table).combine_chunks()
 
 
 if __name__ == "__main__":
