@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile, InvalidArgument, at
+from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 from lance_sql.format.file import kernel_columns
 from lance_sql.format.file.kernel_columns import PlainColumn
 from lance_sql.format.file.leaves import is_leaf, join
@@ -20,7 +20,7 @@ from lance_sql.format.file.read_columns import Column, read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.format.file.zone_statistics import KeyKind
-from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema import Field, arrow_field, jsonb
 from lance_sql.format.schema.types import is_json
 from lance_sql.table import deletions, hidden_columns, identity, row_ids, row_versions
 from lance_sql.table.files import TableFiles
@@ -42,6 +42,7 @@ _T = TypeVar("_T")
 
 _NO_ROWS: U32 = np.empty(0, np.uint32)
 _NO_TYPES: Mapping[int, pa.DataType] = {}
+_DOCUMENT: Final = pa.large_binary()
 
 
 # A larger row count than writers use is compared with the file before anything is allocated for it.
@@ -225,12 +226,12 @@ class OpenFragment:
         """Reads the fields whose columns the kernels open. Returns None for the others."""
         by_file: dict[int, list[tuple[int, PlainColumn]]] = {}
         for position, field in enumerate(fields):
-            if not is_leaf(field) or is_json(field) or field.is_blob_v2:
+            if not is_leaf(field) or field.is_blob_v2:
                 continue
             number = self.listed.file_number(field.id)
             index = self.listed.files[number].columns.get(field.id) if number is not None else None
             if number is not None and index is not None:
-                type = delivered.get(field.id) or arrow_field(field).type
+                type = _DOCUMENT if is_json(field) else delivered.get(field.id) or arrow_field(field).type
                 by_file.setdefault(number, []).append((position, PlainColumn(index, type, field.name)))
         arrays: list[pa.Array | None] = [None] * len(fields)
         for number, columns in by_file.items():
@@ -238,7 +239,7 @@ class OpenFragment:
             if kernel_columns.is_possible(file):
                 read = kernel_columns.read(file, [column for _, column in columns], rows)
                 for (position, _), array in zip(columns, read, strict=True):
-                    arrays[position] = array
+                    arrays[position] = _delivered(fields[position], array, delivered)
         return arrays
 
     def _read_others(
@@ -377,3 +378,14 @@ def _take(sequence: RowIds | RowVersions, rows: RowRanges) -> U64:
         return sequence.take(row_ranges.expand(rows))
     values = sequence.expand(start, end)
     return values if len(rows) == 1 else values[row_ranges.expand(rows) - start]
+
+
+def _delivered(field: Field, array: pa.Array | None, delivered: Mapping[int, pa.DataType]) -> pa.Array | None:
+    """Returns the texts of documents, unless these are delivered; None if they cannot be read: others say where."""
+    type = delivered.get(field.id) or arrow_field(field).type
+    if array is None or not is_json(field) or type == _DOCUMENT:
+        return array
+    try:
+        return jsonb.to_text(array).cast(type)
+    except (CorruptFile, UnsupportedFeature):
+        return None
