@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -78,7 +79,7 @@ def apply(
     from lance_sql.jobs.applying import apply_changes
 
     path, branch = path_and_branch(table)
-    rows = read_source(source)
+    rows = read_source(source, partial(tables.columns, path, branch))
     options: dict[str, Any] = {
         "sequence_by": _names(sequence_by),
         "delete_when": delete_when,

@@ -64,10 +64,11 @@ def has_rows(path: str) -> bool:
     return not any(name.endswith(".lance") for name in os.listdir(path))
 
 
-def open_folder(path: str, connection: Any) -> Folder:
+def open_folder(path: str, connection: Any, table: Callable[[], pa.Schema] | None) -> Folder:
     """Finds the rows of a folder.
 
     connection: of DuckDB, which reads CSV and JSON
+    table: returns the columns of the table that the rows are for, whose types those of CSV and JSON take
     raises: InvalidArgument for a folder without rows, with several kinds of files, or with files whose columns do not
         fit each other; UnsupportedFeature for a kind whose reader is not installed
     """
@@ -93,7 +94,7 @@ def open_folder(path: str, connection: Any) -> Folder:
             f"{shown(path)} has files of {first} and of {kinds[other]}, such as {shown(other)}: write one kind at a"
             f" time, as in '{shown(path)}/**/*{os.path.splitext(files[0])[1]}'"
         )
-    return _parquet(path, files) if first == "Parquet" else _text(path, files, first or "", connection)
+    return _parquet(path, files) if first == "Parquet" else _text(files, first or "", connection, table)
 
 
 def _files(path: str) -> Iterator[str]:
@@ -266,13 +267,16 @@ def _no_reader(path: str, what: str, package: str, function: str) -> Unsupported
     )
 
 
-def _text(path: str, files: Sequence[str], kind: str, connection: Any) -> Folder:
+def _text(files: Sequence[str], kind: str, connection: Any, table: Callable[[], pa.Schema] | None) -> Folder:
     """CSV and JSON: the types of columns are found in all files together, and are those of each part."""
+    from lance_sql.cli import table_types
+
     function = "read_csv" if kind == "CSV" else "read_json"
     whole = ", sample_size = -1, union_by_name = true, hive_partitioning = true"
     described = connection.sql(f"DESCRIBE FROM {function}({_list(files)}{whole})").fetchall()
-    types = {str(name): str(type) for name, type, *_ in described}
-    schema = connection.sql(f"FROM {function}({_list(files)}{whole}) LIMIT 0").to_arrow_table().schema
+    found = {str(name): str(type) for name, type, *_ in described}
+    types = table_types.fitted(found, table and table(), connection, is_csv=kind == "CSV")
+    schema = _schema(connection, f"FROM {function}({_list(files)}{whole}) LIMIT 0", types)
     parts: list[Part] = []
     chosen: list[str] = []
     size = 0
@@ -285,6 +289,11 @@ def _text(path: str, files: Sequence[str], kind: str, connection: Any) -> Folder
             parts.append(Part(tuple(map(_stamped, chosen)), rows, read))
             chosen, size = [], 0
     return Folder(kind, schema, tuple(parts))
+
+
+def _schema(connection: Any, clause: str, types: dict[str, str]) -> pa.Schema:
+    columns = ", ".join(f"{_quoted(name)}::{type} AS {_quoted(name)}" for name, type in types.items())
+    return connection.sql(f"SELECT {columns} {clause}").to_arrow_table().schema
 
 
 def _query(connection: Any, function: str, files: Sequence[str], types: dict[str, str]) -> tuple[str, list[str]]:

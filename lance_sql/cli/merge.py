@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal
 
 import click
@@ -53,7 +54,7 @@ def merge(
     lance-sql merge users.lance "FROM 'all.csv'" --on id --delete-unmatched --dry-run
     """
     dataset = latest(table)
-    rows = read_source(source)
+    rows = read_source(source, lambda: dataset.schema)
 
     def change(target: Dataset) -> Dataset:
         with progress.shown("rows merged", hidden=quiet):
@@ -110,8 +111,11 @@ def counts_in_words(
     return ", ".join(said) or None
 
 
-def read_source(source: str) -> pa.Table:
-    """Reads the rows of a file, a URI, a Lance table, or an SQL query."""
-    with source_rows(source, fits_a_table=True) as reader:
-        table: pa.Table = reader.read_all()
-        return table
+def read_source(source: str, table: Callable[[], pa.Schema]) -> pa.Table:
+    """Reads the rows of a file, a URI, a Lance table, or an SQL query.
+
+    table: as for `source_rows`
+    """
+    with source_rows(source, table) as reader:
+        rows: pa.Table = reader.read_all()
+        return rows

@@ -6,6 +6,7 @@ Replacing or removing rows asks for confirmation; without a terminal it needs `-
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,6 +30,8 @@ from lance_sql.cli.folders import has_rows
 from lance_sql.cli.sources import source_rows
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lance_sql.dataset import Dataset
 
 where_option = click.option("--where", "-w", metavar="SQL", help="Filter on the rows.")
@@ -79,6 +82,7 @@ def write(
     import pyarrow as pa
 
     import lance_sql
+    from lance_sql.cli import tables
     from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
 
     if os.path.splitext(table)[1].lower() in _FILES:
@@ -96,26 +100,32 @@ def write(
         "compression": compression,
         "compression_level": compression_level,
     }
+    columns = partial(tables.columns, path, branch)
     if has_rows(source):
-        written = _moved(source, path, options, quiet=quiet)
+        written = _moved(source, path, options, columns if mode == "append" else None, quiet=quiet)
     else:
         with (
-            source_rows(source, fits_a_table=mode == "append") as reader,
+            source_rows(source, columns if mode == "append" else None) as reader,
             progress.counted(reader, "rows read", hidden=quiet) as batches,
         ):
             written = lance_sql.write(pa.RecordBatchReader.from_batches(reader.schema, batches), path, **options)
     done(written, f"{count(written.count_rows(), 'row')}")
 
 
-def _moved(source: str, path: str, options: dict[str, Any], *, quiet: bool) -> Dataset:
-    """Writes the rows of a folder of another format."""
+def _moved(
+    source: str, path: str, options: dict[str, Any], columns: Callable[[], pa.Schema] | None, *, quiet: bool
+) -> Dataset:
+    """Writes the rows of a folder of another format.
+
+    columns: returns those of the table that has rows already
+    """
     import lance_sql
     from lance_sql.cli import folders, moving
     from lance_sql.cli.interrupts import interruptible
 
     connection = lance_sql.connect()
     with interruptible(connection):
-        folder = folders.open_folder(source, connection)
+        folder = folders.open_folder(source, connection, columns)
         begin = partial(lance_sql.begin_write, folder.schema, path, **options)
         return moving.move(folder, source, path, begin, options, hidden=quiet)
 

@@ -12,6 +12,8 @@ from lance_sql.table.version_names import as_version, no_commit_of, split_name
 from lance_sql.values.sql_text import literal
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from lance_sql import Cursor
 
 
@@ -35,6 +37,18 @@ def open_version(path: str, version: int | str, *, branch: str | None = None) ->
     raises: as `lance_sql.open`
     """
     return lance_sql.opening.open(path, version=version, branch=branch)
+
+
+def columns(path: str, branch: str | None) -> pa.Schema:
+    """Returns the columns of the newest version of a table; none for one that does not exist."""
+    import pyarrow as pa
+
+    from lance_sql.errors import TableNotFound
+
+    try:
+        return open_table(path, branch=branch).schema
+    except TableNotFound:
+        return pa.schema([])
 
 
 def existing_cursor(dataset: Dataset, name: str) -> Cursor:
