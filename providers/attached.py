@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -24,6 +25,14 @@ class Attached(NamedTuple):
 
     catalog: Catalog
     listed: frozenset[tuple[str, ...]]
+
+    def lists(self, parts: Sequence[str]) -> bool:
+        """Whether a table is listed: by its name with anything behind it, or by those of a namespace and its own.
+
+        parts: in lower case
+        """
+        names = {(".".join(above), last) for *above, last in ([part.lower() for part in name] for name in self.listed)}
+        return ("", parts[0]) in names or tuple(parts) in names
 
 
 _attached_by_target: Final[WeakKeyDictionary[Any, dict[str, Attached]]] = WeakKeyDictionary()
@@ -51,6 +60,33 @@ def inherit(target: Any, other: Any) -> None:
     """Gives a cursor the catalogs of its connection."""
     if other in _attached_by_target:
         _attached_by_target[target] = _attached_by_target[other]
+
+
+def names_unlisted(target: Any, text: str) -> bool:
+    """Whether a text has a name in an attached catalog, behind that of the catalog, that is none of its listed
+    tables.
+
+    DuckDB takes a variable of the caller for a table that it does not know, even if a catalog is named.
+    """
+    return any(
+        not each.lists([_unquoted(part) for part in match.groups() if part is not None])
+        for name, each in of(target).items()
+        for match in _qualified(name).finditer(text)
+    )
+
+
+@lru_cache(maxsize=64)
+def _qualified(catalog: str) -> re.Pattern[str]:
+    """Returns the pattern of a name in a catalog, and of what may be behind it."""
+    part = r'("(?:[^"]|"")+"|\w+)'
+    return re.compile(
+        rf'(?<![\w".])(?:{re.escape(catalog)}|"{re.escape(catalog)}")\s*\.\s*(?:main\s*\.\s*)?{part}(?:\s*\.\s*{part})?',
+        re.IGNORECASE,
+    )
+
+
+def _unquoted(part: str) -> str:
+    return (part[1:-1].replace('""', '"') if part.startswith('"') else part).lower()
 
 
 @dataclass(frozen=True, slots=True)

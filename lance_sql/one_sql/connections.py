@@ -109,8 +109,8 @@ class _Statements:
         from lance_sql.providers import attached
 
         names = attached.Names(connection)
-        if names.has_catalogs and spellings.lists_tables(text):
-            attach_again(connection)
+        if names.has_catalogs and (spellings.lists_tables(text) or attached.names_unlisted(connection, text)):
+            self.sees_others(connection)
         if not may_be_ours(text, has_catalogs=names.has_catalogs):
             return None
         from lance_sql.one_sql import on_connections

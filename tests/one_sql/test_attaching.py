@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pytest
 from datafusion import SessionContext
 
@@ -37,6 +38,23 @@ def test_a_table_of_another_process_is_found(connection: Any, folder: Path, meth
         connection.execute("USE lake")
     lance_sql.write({"id": [7]}, folder / "new.lance")
     assert getattr(connection, method)(f"SELECT id FROM {name}").fetchall() == [(7,)]
+
+
+@parses
+@pytest.mark.parametrize("method", ["execute", "sql", "query", "from_query"])
+@pytest.mark.parametrize(
+    "name", ["lake.orders", 'LAKE . "orders"', "lake.main.orders", "lake.sales.orders", 'lake."a.b".orders']
+)
+def test_a_table_of_another_process_is_no_variable(tmp_path: Path, method: str, name: str) -> None:
+    connection = lance_sql.attach(lance_sql.connect(), tmp_path, as_="lake")
+    catalog = lance_sql.catalog(tmp_path)
+    above = ("sales",) if "sales" in name else ("a", "b") if "a.b" in name else ()
+    for depth in range(len(above)):
+        catalog.create_namespace(above[: depth + 1])
+    catalog.create_table((*above, "orders"), {"id": [7]})
+    orders = pa.table({"id": [99]})
+    assert getattr(connection, method)(f"SELECT id FROM {name}").fetchall() == [(7,)]
+    assert orders.num_rows == 1
 
 
 @parses
