@@ -17,6 +17,7 @@ import lance_sql
 from lance_sql import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from tests.json_documents import (
+    FIELD,
     KEYS,
     MISSING,
     Step,
@@ -184,14 +185,13 @@ def test_many_conditions_on_members(tmp_path: Path, seed: int) -> None:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Dataset:
-    field = pa.field("v", pa.string(), metadata={"ARROW:extension:name": "arrow.json"})
     rows = pa.table(
         {
             "id": range(4),
             "v": ['{"a": 7, "d": {"e": [1, 2]}}', '{"a": "7"}', '{"a": null}', None],
             "t": ['{"a": 7}'] * 4,
         },
-        schema=pa.schema([("id", pa.int64()), field, ("t", pa.string())]),
+        schema=pa.schema([("id", pa.int64()), FIELD, ("t", pa.string())]),
     )
     return lance_sql.write(rows, str(tmp_path / "t.lance"))
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import lance_sql
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.format.schema import jsonb
+from tests.json_documents import FIELD
 
 NULL, STRING, NUMBER, FALSE, TRUE, NESTED = range(6)
 
@@ -249,8 +250,7 @@ def test_numbers_keep_their_values(value: float, digits: int) -> None:
 @pytest.mark.parametrize("verb", ["write", "append", "update", "merge", "insert"])
 def test_no_door_changes_a_number(tmp_path: Path, verb: str) -> None:
     path = str(tmp_path / "t.lance")
-    field = pa.field("j", pa.string(), metadata={"ARROW:extension:name": "arrow.json"})
-    schema = pa.schema([pa.field("id", pa.int64()), field])
+    schema = pa.schema([("id", pa.int64()), FIELD.with_name("j")])
     rows = pa.table({"id": [1], "j": ["[1e400]"]}, schema=schema)
     if verb != "write":
         lance_sql.write(pa.table({"id": [1], "j": ["[1]"]}, schema=schema), path)

@@ -15,8 +15,8 @@ import lance_sql
 from lance_sql import Dataset
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.format.schema import jsonb
+from tests.json_documents import FIELD
 
-JSON = {"ARROW:extension:name": "arrow.json"}
 FILE_VERSIONS = ["2.0", "2.1", "2.2"]
 NUM_ROWS = 3000
 
@@ -41,16 +41,12 @@ def documents(count: int = NUM_ROWS) -> list[str | None]:
 DOCUMENTS = documents()
 
 
-def field(name: str, type: pa.DataType | None = None) -> pa.Field:
-    return pa.field(name, type or pa.string(), metadata=JSON if type is None else None)
-
-
 def values_of(texts: list[Any]) -> list[Any]:
     return [None if text is None else json.loads(text) for text in texts]
 
 
 def rows(texts: list[str | None]) -> pa.Table:
-    return pa.table({"id": range(len(texts)), "v": texts}, schema=pa.schema([field("id", pa.int64()), field("v")]))
+    return pa.table({"id": range(len(texts)), "v": texts}, schema=pa.schema([("id", pa.int64()), FIELD]))
 
 
 @pytest.fixture(scope="module", params=[*((version, "lance_sql") for version in FILE_VERSIONS), ("2.1", "pylance")])
@@ -109,9 +105,9 @@ def test_documents_inside_others(tmp_path: Path, version: str) -> None:
     structs = [{"j": text, "n": row} for row, text in enumerate(texts)]
     schema = pa.schema(
         [
-            pa.field("l", pa.list_(field("item"))),
-            pa.field("s", pa.struct([field("j"), field("n", pa.int64())])),
-            pa.field("ll", pa.list_(pa.struct([field("j")]))),
+            pa.field("l", pa.list_(FIELD.with_name("item"))),
+            pa.field("s", pa.struct([FIELD.with_name("j"), pa.field("n", pa.int64())])),
+            pa.field("ll", pa.list_(pa.struct([FIELD.with_name("j")]))),
         ]
     )
     nested = [[{"j": text} for text in texts[row : row + row % 3]] for row in range(300)]
@@ -160,8 +156,8 @@ def test_damage_is_found_with_its_page(
     from_text = jsonb.from_text
     monkeypatch.setattr(jsonb, "from_text", damaged)
     given = rows(list(map(str, range(2000))))
-    schema = given.schema.append(pa.field("s", pa.struct([field("j")])))
-    structs = pa.StructArray.from_arrays([given["v"].combine_chunks()], fields=[field("j")])
+    schema = given.schema.append(pa.field("s", pa.struct([FIELD.with_name("j")])))
+    structs = pa.StructArray.from_arrays([given["v"].combine_chunks()], fields=[FIELD.with_name("j")])
     table = lance_sql.write(
         pa.Table.from_arrays([*given.columns, structs], schema=schema), str(tmp_path / "t.lance"), file_version=version
     )

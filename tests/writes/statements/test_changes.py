@@ -28,6 +28,7 @@ from lance_sql import (
 from lance_sql.reads.scan import key_matching
 from lance_sql.store import LocalStore, Sink
 from tests.damaged.messages import with_manifest
+from tests.json_documents import FIELD
 from tests.writes.commit.failing_store import Broken, FailingStore, on
 
 HIDDEN = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"]
@@ -117,7 +118,7 @@ def test_metadata_that_stored_values_need_cannot_change(
             pa.field("blob", pa.large_binary(), metadata={"lance-encoding:blob": "true"}),
             pa.field("s", pa.struct([("a", pa.int64())])),
             pa.field("t", pa.string()),
-            pa.field("j", pa.string(), metadata={"ARROW:extension:name": "arrow.json"}),
+            FIELD.with_name("j"),
         ]
     )
     content = pa.table({"b": [b"b"], "blob": [b"c"], "s": [{"a": 1}], "t": ["t"], "j": ["1"]}, schema)

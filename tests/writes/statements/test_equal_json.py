@@ -14,8 +14,9 @@ import lance_sql
 from lance_sql import Dataset, testing
 from lance_sql.errors import InvalidArgument
 from lance_sql.testing import settings
+from tests.json_documents import FIELD
 
-JSON = pa.field("item", pa.string(), metadata={"ARROW:extension:name": "arrow.json"})
+JSON = FIELD.with_name("item")
 SHAPES: dict[str, tuple[pa.Field, Any]] = {
     "column": (JSON.with_name("j"), lambda text: text),
     "struct": (pa.field("j", pa.struct([JSON, pa.field("n", pa.int64())])), lambda text: {"item": text, "n": 1}),

@@ -11,6 +11,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument
+from tests.json_documents import FIELD
 
 VIEWS = pa.array([[1], None, [2, 3]], pa.list_view(pa.int64()))
 RUNS = pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array(["a", None]))
@@ -80,7 +81,7 @@ SCHEMA = pa.schema(
         ("v", pa.list_(pa.float32(), 2)),
         pa.field("st", pa.struct([("a", pa.date32())])),
         pa.field("k", pa.int64(), nullable=False),
-        pa.field("j", pa.string(), metadata={"ARROW:extension:name": "arrow.json"}),
+        FIELD.with_name("j"),
     ]
 )
 ROWS = {"id": [1], "s": ["a"], "l": [[1]], "v": [[1.0, 2.0]], "st": [{"a": None}], "k": [1], "j": ["{}"]}
