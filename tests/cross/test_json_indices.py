@@ -132,6 +132,9 @@ def test_filters_use_indices_of_members(tmp_path: Path, builder: str) -> None:
         used = [line for line in str(table.scan(["id"], condition).explain()).splitlines() if ": covers" in line]
         assert bool(used) == (name in indices), condition
         assert not used or any(f"{name} ({kind})" in line for line in used), condition
+    for condition in ("json_get_int(v, 'n') = 7", "json_get_string(v, 's') = 'x'"):
+        plan = lance.dataset(table.uri).scanner(columns=["id"], filter=condition).explain_plan(True)
+        assert "ScalarIndexQuery" in plan, condition
 
 
 @pytest.mark.slow
@@ -144,14 +147,6 @@ def test_many_tables_with_indices_of_members(tmp_path: Path, builder: str, seed:
     for verb in draw.sample(sorted(VERBS), 4):
         VERBS[verb](lance_sql.open(table.uri))
         check_all(table.uri)
-
-
-def test_pylance_uses_indices_of_members(tmp_path: Path) -> None:
-    for builder in BUILDERS:
-        table = build(tmp_path / f"{builder}.lance", 2, builder)
-        for condition in ("json_get_int(v, 'n') = 7", "json_get_string(v, 's') = 'x'"):
-            plan = lance.dataset(table.uri).scanner(columns=["id"], filter=condition).explain_plan(True)
-            assert "ScalarIndexQuery" in plan, (builder, condition)
 
 
 VERBS: dict[str, Callable[[Dataset], Any]] = {
@@ -182,8 +177,9 @@ def test_verbs_keep_indices_of_members_right(tmp_path: Path, verb: str) -> None:
     assert not lance_sql.verify(table.uri, deep=True).faults
 
 
-@pytest.mark.parametrize("stable", [False, True])
-@pytest.mark.parametrize("target", ["zonemap", "bloomfilter", "ngram"])
+@pytest.mark.parametrize(
+    ("target", "stable"), [("zonemap", False), ("zonemap", True), ("bloomfilter", True), ("ngram", True)]
+)
 def test_other_kinds_of_indices_of_members_are_kept_right(tmp_path: Path, target: str, *, stable: bool) -> None:
     path = str(tmp_path / "t.lance")
     lance_sql.write(rows(random.Random(3), 0, NUM_ROWS), path, stable_row_ids=stable)
@@ -198,8 +194,9 @@ def test_other_kinds_of_indices_of_members_are_kept_right(tmp_path: Path, target
         table.indices.optimize(["i"])
     for verb in ("update of documents", "merge", "delete", "append", "compact", "optimize"):
         VERBS[verb](lance_sql.open(path))
-        # pylance loses rows of zones on tables with stable row ids
-        check_all(path, with_pylance=not stable or target == "ngram")
+        if verb in ("merge", "append", "optimize"):
+            # pylance loses rows of zones on tables with stable row ids
+            check_all(path, with_pylance=not stable or target == "ngram")
     assert not lance_sql.verify(path, deep=True).faults
 
 
@@ -214,16 +211,16 @@ def test_indices_of_members_follow_their_column(tmp_path: Path) -> None:
     assert lance.dataset(table.uri).count_rows() == NUM_ROWS
 
 
-@pytest.mark.parametrize("kind", ["btree", "bitmap"])
 @pytest.mark.parametrize(
-    ("first", "then", "found"),
+    ("kind", "first", "then", "found"),
     [
-        ("null", "7", 1),
-        ("7", "7.5", 1),
-        ("7", "18446744073709551615", 1),
-        ("7.5", "7", 1),
-        ("7.5", "null", 0),
-        ('"x"', '"7"', 1),
+        ("btree", "null", "7", 1),
+        ("bitmap", "null", "7", 1),
+        ("btree", "7", "7.5", 1),
+        ("bitmap", "7", "18446744073709551615", 1),
+        ("btree", "7.5", "7", 1),
+        ("bitmap", "7.5", "null", 0),
+        ("btree", '"x"', '"7"', 1),
     ],
 )
 def test_types_of_members(tmp_path: Path, kind: str, first: str, then: str, found: int) -> None:
@@ -284,12 +281,10 @@ def test_members_of_several_types_are_not_indexed(
         ("p.v.a", "btree", LanceError, "p.v"),
     ],
 )
-def test_other_indices_of_members_are_refused(
-    tmp_path: Path, column: str, kind: str, error: type[Exception], message: str
-) -> None:
+def test_other_indices_of_members_are_refused(column: str, kind: str, error: type[Exception], message: str) -> None:
     inside = pa.struct([FIELD])
     table = pa.table({"p": pa.array([{"v": '{"a": 1}'}], inside), "v": ['{"a": 1}']}, pa.schema([("p", inside), FIELD]))
-    made = lance_sql.write(table, tmp_path / "t.lance")
+    made = lance_sql.write(table, "memory://t.lance", mode="overwrite")
     with pytest.raises(error, match=message):
         made.indices.create(column, kind)
 

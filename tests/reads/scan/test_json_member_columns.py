@@ -120,7 +120,7 @@ def test_members_have_types(tmp_path: Path, file_version: Any, type: str) -> Non
     assert table.scan([f"v.a::{type.lower()}"], limit=3).to_table()["v.a"].to_pylist() == wanted[:3]
     assert table.take([2, 0], [f"v.a::{type}"])["v.a"].to_pylist() == [wanted[2], wanted[0]]
     # each of them fails, and alone
-    for value in others[:20]:
+    for value in others[:4]:
         other = lance_sql.write(rows_of([{"a": None}, {"a": value}]), f"memory://{type}.lance", mode="overwrite")
         with pytest.raises(InvalidArgument, match=r"column 'v\.a': The member"):
             other.scan([f"v.a::{type}"]).to_table()
