@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ Make: TypeAlias = Callable[[Path], Operation]
 ROWS: Final = 100_000
 FRAGMENTS: Final = 4
 WIDE: Final = 200
+SECONDS_TO_SETTLE: Final = 2.1
 
 
 @contextmanager
@@ -125,14 +127,20 @@ def _changes(
     return prepared
 
 
-def _in_duckdb(text: str) -> Make:
+def _in_duckdb(text: str, *, is_settled: bool = False) -> Make:
+    """A statement, of which each run has another number.
+
+    is_settled: the table was not written just before, so that its versions stay open
+    """
+
     def prepared(path: Path) -> Operation:
         table(path)
         connection = lance_sql.connect()
         # with several threads, the calls depend on which of them is first
         connection.execute("SET threads = 1")
-        statement = text.format(path)
-        return lambda: connection.execute(statement).fetchall()
+        numbers = iter(range(4321, ROWS))
+        time.sleep(SECONDS_TO_SETTLE if is_settled else 0)
+        return lambda: connection.execute(text.format(path, next(numbers))).fetchall()
 
     return prepared
 
@@ -172,7 +180,8 @@ OPERATIONS: Final[dict[str, Make]] = {
     "limit 10": _reads(lambda made: made.head(10)),
     "a column": _reads(lambda made: made.scan(["amount"]).to_table()),
     "one row of 200 columns": _reads(lambda made: made.take([7]), _wide),
-    "lookup in DuckDB": _in_duckdb("SELECT * FROM '{}' WHERE k = 4321"),
+    "lookup in DuckDB": _in_duckdb("SELECT * FROM '{}' WHERE k = {}"),
+    "lookup in DuckDB in a settled table": _in_duckdb("SELECT * FROM '{}' WHERE k = {}", is_settled=True),
     "sum in DuckDB": _in_duckdb("SELECT sum(amount) FROM '{}'"),
     "changes of a version": _reads(lambda made: made.changes(3, 4).to_table(), changed),
     "versions": _reads(lambda made: made.versions(), changed),

@@ -26,6 +26,7 @@ from lance_sql.format.layouts.page import concat
 from lance_sql.format.schema import Field, Schema, arrow_field
 from lance_sql.format.schema.types import LISTS
 from lance_sql.table.fragment import Fragment
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.values import row_ranges
 
 
@@ -147,10 +148,10 @@ def read(rows: RowSelection, sources: Sequence[ColumnSource]) -> list[pa.Array]:
     rows: at least one
     raises: InvalidArgument as for `ColumnSource.convert`
     """
-    stored = [source.stored for source in sources if source.stored is not None]
+    stored = FieldsToRead([source.stored for source in sources if source.stored is not None])
     parts: list[list[pa.Array]] = []
     for part in rows.parts:
-        arrays = iter(rows.open(part).read(stored, part.rows) if stored else ())
+        arrays = iter(rows.open(part).read(stored, part.rows) if stored.fields else ())
         num_rows = row_ranges.count(part.rows)
         parts.append(
             [

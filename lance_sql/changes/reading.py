@@ -19,7 +19,7 @@ from lance_sql.format.schema.primary_key import nullable
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import And, Path, Predicate, conjuncts, evaluate
-from lance_sql.reads.scan.projection import OutputColumn, restrict
+from lance_sql.reads.scan.projection import Columns, OutputColumn, restrict
 from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.scan import ScanTask
 from lance_sql.values import selection
@@ -133,7 +133,7 @@ def _task(
     ]
     plan = ReadPlan(
         part.rows.files,
-        tuple(wanted),
+        Columns.of(wanted),
         None if not pushed else pushed[0] if len(pushed) == 1 else And(tuple(pushed)),
         tuple(fields),
         tuple(name for name in paths if name not in by_name),

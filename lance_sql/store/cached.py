@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.runtime.caches import LruCache, alive
-from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Store, check_path, check_range
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Store, check_path, check_ranges
 from lance_sql.store.delegating import DelegatingStore
 from lance_sql.store.disk_cache import DEFAULT_BYTES, CachedFile, DiskCache
 
@@ -64,8 +64,7 @@ class CachedStore(DelegatingStore):
         if cached is None or size is None:
             return self._files.get_ranges(path, ranges)
         with at(file=path):
-            for wanted in ranges:
-                check_range(wanted, size)
+            check_ranges(ranges, size)
         if not self._complete(path, cached, ranges):
             return self._files.get_ranges(path, ranges)
         return [cached.read(wanted) for wanted in ranges]

@@ -24,7 +24,7 @@ from lance_sql.runtime.caches import LruCache
 from lance_sql.store import checksums
 from lance_sql.store.canonical import canonical_location
 from lance_sql.store.checksums import BLOCK_BYTES, Checksum
-from lance_sql.store.contract import ByteRange, MappedFile, Store, check_range
+from lance_sql.store.contract import ByteRange, MappedFile, Store, check_ranges
 from lance_sql.store.delegating import DelegatingStore
 
 OPTION: Final = "checksums"
@@ -85,8 +85,7 @@ class ComparedStore(DelegatingStore):
         if checksum is None:
             return self._files.get_ranges(path, ranges)
         with at(file=path):
-            for wanted in ranges:
-                check_range(wanted, checksum.size_bytes)
+            check_ranges(ranges, checksum.size_bytes)
         key = (self.location, path, self._files.identity(path))
         runs = _runs(ranges, _compared.get(key) or 0, checksum.size_bytes)
         contents = self._files.get_ranges(path, runs) if runs else []

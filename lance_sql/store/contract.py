@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol
 
@@ -174,11 +174,11 @@ def check_path(path: str) -> None:
         raise CorruptFile(f"the path {path!r} has an empty, '.' or '..' segment")
 
 
-def check_range(wanted: ByteRange, size: int) -> None:
-    """Makes sure that a range is inside a file of `size` bytes.
+def check_ranges(wanted: Iterable[ByteRange], size: int) -> None:
+    """Makes sure that ranges are inside a file of `size` bytes.
 
     raises: CorruptFile
     """
-    start, end = wanted
-    if not 0 <= start <= end <= size:
-        raise CorruptFile(f"bytes {start} to {end} were requested, but the file has {size}")
+    for start, end in wanted:
+        if not 0 <= start <= end <= size:
+            raise CorruptFile(f"bytes {start} to {end} were requested, but the file has {size}")

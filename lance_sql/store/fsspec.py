@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, UnsupportedFeature, at
-from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
 from lance_sql.store.requests import CONCURRENCY
 
@@ -71,7 +71,7 @@ class FsspecStore:
         full = self._full(path)
         with at(file=path):
             for wanted in ranges:
-                check_range(wanted, max(wanted.end, 0))
+                check_ranges([wanted], max(wanted.end, 0))
         parts, placements = merge(ranges)
         return cut_out(ranges, placements, self._fetch(path, full, parts))
 

@@ -25,7 +25,7 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.runtime import threads
 from lance_sql.runtime.caches import LruCache, Measured, Usage, alive
 from lance_sql.store import durable, touched
-from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
 from lance_sql.store.file_statuses import Containment, FileStatuses, Status, identity_of, read_status, status_of
 from lance_sql.store.touched import BLOCK_BYTES, TouchedBlocks
 
@@ -105,8 +105,7 @@ class LocalStore:
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         content = self.mapped(path).content
         with at(file=path):
-            for wanted in ranges:
-                check_range(wanted, content.size)
+            check_ranges(ranges, content.size)
         self._touch(path, ranges)
         return [content.slice(start, end - start) for start, end in ranges]
 

@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql.errors import at
-from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
 
 # One lock for all stores, because several may share a mapping.
 _LOCK: Final = Lock()
@@ -40,8 +40,7 @@ class MemoryStore:
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         content = self._content(path)
         with at(file=path):
-            for wanted in ranges:
-                check_range(wanted, content.size)
+            check_ranges(ranges, content.size)
         return [content.slice(start, end - start) for start, end in ranges]
 
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:

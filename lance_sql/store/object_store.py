@@ -20,7 +20,7 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, UnsupportedFeature, at, missing_package
 from lance_sql.store import conditional_puts
 from lance_sql.store.client_errors import NO_REASON, NOT_IMPLEMENTED, OutsideError, first_line, to_error
-from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_range
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
 from lance_sql.store.options import ClientSettings, to_object_store
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
 from lance_sql.store.requests import CONCURRENCY, innermost
@@ -92,7 +92,7 @@ class ObjectStore:
         check_path(path)
         with at(file=path):
             for wanted in ranges:
-                check_range(wanted, max(wanted.end, 0))
+                check_ranges([wanted], max(wanted.end, 0))
         parts, placements = merge(ranges)
         return cut_out(ranges, placements, self._fetch(path, parts))
 

@@ -22,7 +22,7 @@ from lance_sql.format.file.zone_statistics import ROWS_PER_ZONE, KeyKind, key_ki
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment import DataFile, Fragment
-from lance_sql.table.listed_columns import listed
+from lance_sql.table.listed_columns import FieldsToRead, listed
 from lance_sql.table.open_fragment import OpenFragment, UnknownColumn
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
@@ -82,7 +82,7 @@ def learn(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> N
             continue
         if unknown.column.file.bytes.is_in_memory:
             # its pages are tested without decoding values, and there are few of them
-            learn_values(fragment, field, rows, fragment.read([field], rows)[0])
+            learn_values(fragment, field, rows, fragment.read(FieldsToRead([field]), rows)[0])
         else:
             wide = row_ranges.coalesce(rows, _GAP) if wide is None else wide
             observe(unknown.column, wide, unknown.bounds)

@@ -7,13 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 
-from lance_sql.format.file.leaves import Leaf, as_stored, leaves
+from lance_sql.format.file.kernel_columns import PlainColumn
+from lance_sql.format.file.leaves import Leaf, as_stored, is_leaf, leaves
 from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema.types import is_json, plain_type
 from lance_sql.table.fragment import DataFile
+
+_DOCUMENT: Final = pa.large_binary()
+
+_MOST_LISTS: Final = 16
+"""Different lists of columns that a set of fields is found in at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,20 +42,66 @@ class ListedColumns:
         return self.is_by_id or field_id in self.columns
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ListedFiles:
     """Columns of each file of a fragment. Fragments with the same lists share one of these."""
 
     files: tuple[ListedColumns, ...]
 
+    @cached_property
+    def _numbers(self) -> Mapping[int, int]:
+        files = [*enumerate(self.files)]
+        return {field_id: number for number, file in reversed(files) for field_id in file.fields}
+
     def file_number(self, field_id: int) -> int | None:
         """Returns the number of the first file with a field; None if all values are NULL."""
-        return next((number for number, file in enumerate(self.files) if field_id in file.fields), None)
+        return self._numbers.get(field_id)
 
     def has_column(self, field_id: int) -> bool:
         """Whether a file has a column for a field."""
         number = self.file_number(field_id)
         return number is not None and self.files[number].has_column(field_id)
+
+
+PlainColumns: TypeAlias = Mapping[int, Sequence[tuple[int, PlainColumn, pa.DataType | None]]]
+"""Columns that the kernels open, by the number of their file, each with the number of its field, and the type of the
+texts that its documents become."""
+
+
+class FieldsToRead:
+    """Fields that are read together.
+
+    delivered: other types for top-level leaf fields, by field id
+    """
+
+    def __init__(self, fields: Sequence[Field], delivered: Mapping[int, pa.DataType] | None = None) -> None:
+        self.fields = fields
+        self.delivered = delivered or {}
+        self._plain: dict[ListedFiles, PlainColumns] = {}
+
+    def plain_columns(self, files: ListedFiles) -> PlainColumns:
+        """Returns the columns of the fields without nesting, found once for all fragments that list the same."""
+        found = self._plain.get(files)
+        if found is None:
+            if len(self._plain) >= _MOST_LISTS:
+                self._plain.clear()
+            found = self._plain[files] = self._find_plain(files)
+        return found
+
+    def _find_plain(self, files: ListedFiles) -> PlainColumns:
+        by_file: dict[int, list[tuple[int, PlainColumn, pa.DataType | None]]] = {}
+        for position, field in enumerate(self.fields):
+            if plain_type(field) is None and (not is_leaf(field) or field.is_blob_v2):
+                continue
+            number = files.file_number(field.id)
+            index = files.files[number].columns.get(field.id) if number is not None else None
+            if number is not None and index is not None:
+                type = self.delivered.get(field.id) or arrow_field(field).type
+                texts = type if is_json(field) and type != _DOCUMENT else None
+                column = PlainColumn.of(index, type if texts is None else _DOCUMENT, field.name)
+                if column is not None:
+                    by_file.setdefault(number, []).append((position, column, texts))
+        return by_file
 
 
 def listed(files: Sequence[DataFile]) -> ListedFiles:

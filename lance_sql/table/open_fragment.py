@@ -13,19 +13,17 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 from lance_sql.format.file import kernel_columns
-from lance_sql.format.file.kernel_columns import PlainColumn
 from lance_sql.format.file.leaves import is_leaf, join
 from lance_sql.format.file.metadata_v2 import ColumnMetadata
 from lance_sql.format.file.read_columns import Column, read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.format.file.zone_statistics import KeyKind
-from lance_sql.format.schema import Field, arrow_field, jsonb
-from lance_sql.format.schema.types import is_json
+from lance_sql.format.schema import Field, jsonb
 from lance_sql.table import deletions, hidden_columns, identity, row_ids, row_versions
 from lance_sql.table.files import TableFiles
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
-from lance_sql.table.listed_columns import ListedFiles, listed, stored_leaves
+from lance_sql.table.listed_columns import FieldsToRead, ListedFiles, listed, stored_leaves
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
 from lance_sql.values import row_ranges
@@ -41,8 +39,6 @@ _SEQUENCES: Final = ("row_id_sequence", "created_at_sequence", "last_updated_at_
 _T = TypeVar("_T")
 
 _NO_ROWS: U32 = np.empty(0, np.uint32)
-_NO_TYPES: Mapping[int, pa.DataType] = {}
-_DOCUMENT: Final = pa.large_binary()
 
 
 # A larger row count than writers use is compared with the file before anything is allocated for it.
@@ -203,43 +199,24 @@ class OpenFragment:
         """Returns the version that last changed each of `rows`."""
         return _take(self.last_updated_at_sequence, rows)
 
-    def read(
-        self, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType] = _NO_TYPES
-    ) -> list[pa.Array]:
+    def read(self, wanted: FieldsToRead, rows: RowRanges) -> list[pa.Array]:
         """Reads one array for each field, for `rows` (at least one); NULL if no data file has the field.
 
-        delivered: other types for top-level leaf fields, by field id
         raises: CorruptFile, UnsupportedFeature
         """
         rows = np.ascontiguousarray(rows)
-        arrays = self._read_plain(fields, rows, delivered)
-        others = [position for position, array in enumerate(arrays) if array is None]
-        if others:
-            read = self._read_others([fields[position] for position in others], rows, delivered)
-            for position, array in zip(others, read, strict=True):
-                arrays[position] = array
-        return arrays
-
-    def _read_plain(
-        self, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
-    ) -> list[pa.Array | None]:
-        """Reads the fields whose columns the kernels open. Returns None for the others."""
-        by_file: dict[int, list[tuple[int, PlainColumn]]] = {}
-        for position, field in enumerate(fields):
-            if not is_leaf(field) or field.is_blob_v2:
-                continue
-            number = self.listed.file_number(field.id)
-            index = self.listed.files[number].columns.get(field.id) if number is not None else None
-            if number is not None and index is not None:
-                type = _DOCUMENT if is_json(field) else delivered.get(field.id) or arrow_field(field).type
-                by_file.setdefault(number, []).append((position, PlainColumn(index, type, field.name)))
-        arrays: list[pa.Array | None] = [None] * len(fields)
-        for number, columns in by_file.items():
+        arrays: list[pa.Array | None] = [None] * len(wanted.fields)
+        for number, columns in wanted.plain_columns(self.listed).items():
             file = self._open(self._fragment.files[number])
             if kernel_columns.is_possible(file):
-                read = kernel_columns.read(file, [column for _, column in columns], rows)
-                for (position, _), array in zip(columns, read, strict=True):
-                    arrays[position] = _delivered(fields[position], array, delivered)
+                read = kernel_columns.read(file, [column for _, column, _ in columns], rows)
+                for (position, _, texts), array in zip(columns, read, strict=True):
+                    arrays[position] = array if texts is None else _texts(array, texts)
+        others = [position for position, array in enumerate(arrays) if array is None]
+        if others:
+            read = self._read_others([wanted.fields[position] for position in others], rows, wanted.delivered)
+            for position, array in zip(others, read, strict=True):
+                arrays[position] = array
         return arrays
 
     def _read_others(
@@ -380,12 +357,11 @@ def _take(sequence: RowIds | RowVersions, rows: RowRanges) -> U64:
     return values if len(rows) == 1 else values[row_ranges.expand(rows) - start]
 
 
-def _delivered(field: Field, array: pa.Array | None, delivered: Mapping[int, pa.DataType]) -> pa.Array | None:
-    """Returns the texts of documents, unless these are delivered; None if they cannot be read: others say where."""
-    type = delivered.get(field.id) or arrow_field(field).type
-    if array is None or not is_json(field) or type == _DOCUMENT:
-        return array
+def _texts(documents: pa.Array | None, type: pa.DataType) -> pa.Array | None:
+    """Returns the texts of documents; None if they cannot be read: others say where."""
+    if documents is None:
+        return None
     try:
-        return jsonb.to_text(array).cast(type)
+        return jsonb.to_text(documents).cast(type)
     except (CorruptFile, UnsupportedFeature):
         return None

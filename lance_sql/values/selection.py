@@ -46,7 +46,8 @@ def unsliced(array: pa.Array) -> pa.Array:
 
 
 def _unsliced(rows: Rows) -> Rows:
-    if not any(_is_doubly_fixed(type) for type in rows.schema.types):
+    nested = [type for type in rows.schema.types if type.num_fields]
+    if not any(map(_is_doubly_fixed, nested)):
         return rows
     columns = []
     for column in rows.columns:
@@ -58,7 +59,7 @@ def _unsliced(rows: Rows) -> Rows:
 
 
 def _is_doubly_fixed(type: pa.DataType) -> bool:
-    return bool(pa.types.is_fixed_size_list(type) and pa.types.is_fixed_size_list(type.value_type))
+    return isinstance(type, pa.FixedSizeListType) and isinstance(type.value_type, pa.FixedSizeListType)
 
 
 def matching(batch: pa.RecordBatch, mask: pa.BooleanArray) -> pa.RecordBatch:

@@ -22,6 +22,7 @@ from lance_sql.format.file.leaves import join
 from lance_sql.format.layouts.reading import Shared, run
 from lance_sql.format.layouts.tree import MiniBlock
 from lance_sql.format.schema import Field
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
@@ -66,7 +67,7 @@ def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 def test_together_is_one_by_one(table: Dataset, rows: RowRanges) -> None:
     fields = table.snapshot.manifest.schema.fields
     for fragment in fragments_of(table):
-        found = fragment.read(fields, rows)
+        found = fragment.read(FieldsToRead(fields), rows)
         for array, expected in zip(found, in_python(fragment, fields, rows), strict=True):
             array.validate(full=True)
             assert array.equals(expected)
@@ -138,7 +139,9 @@ def test_dictionaries_are_opened_by_the_kernels(tmp_path: Path, version: Version
     lance.write_dataset(rows, tmp_path / "t.lance", data_storage_version=version)
     table = lance_sql.open(tmp_path / "t.lance")
     (fragment,) = fragments_of(table)
-    found = fragment.read(table.snapshot.manifest.schema.fields, np.array([[2, 3], [700, 3000]], np.int64))
+    found = fragment.read(
+        FieldsToRead(table.snapshot.manifest.schema.fields), np.array([[2, 3], [700, 3000]], np.int64)
+    )
     assert not fragment._columns
     assert pa.table(found, rows.column_names).equals(rows.take([2, *range(700, 3000)]).combine_chunks())
     for field in table.snapshot.manifest.schema.fields:
@@ -159,7 +162,7 @@ def test_large_values_are_opened_by_the_kernels(tmp_path: Path, version: Version
     fields = table.snapshot.manifest.schema.fields
     for rows in (row_ranges.single(0, NUM_ROWS), np.array([[2, 3], [7, 19]], np.int64)):
         fragment = fragments_of(table)[0]
-        found = fragment.read(fields, rows)
+        found = fragment.read(FieldsToRead(fields), rows)
         assert not fragment._columns
         for field, array, expected in zip(fields, found, in_python(fragment, fields, rows), strict=True):
             array.validate(full=True)
@@ -177,7 +180,7 @@ def test_pages_are_opened_when_their_rows_are_read(tmp_path: Path) -> None:
     assert len(starts) > 3
     for first in (0, int(starts[2]), int(starts[1]) - 2, 0):
         wanted = np.array([[first, first + 4], [first + 9, first + 10]], np.int64)
-        found = pa.table(fragment.read(fields, wanted), ["a", "b"])
+        found = pa.table(fragment.read(FieldsToRead(fields), wanted), ["a", "b"])
         assert found.equals(rows.take([*range(first, first + 4), first + 9]).combine_chunks())
 
 
@@ -208,7 +211,7 @@ def test_scans_of_wide_fragments_are_whole(table: Dataset) -> None:
 def test_most_columns_are_opened_by_the_kernels(table: Dataset) -> None:
     lance_sql.clear_caches()
     fragment = fragments_of(lance_sql.open(table.uri))[0]
-    fragment.read(table.snapshot.manifest.schema.fields, row_ranges.single(0, NUM_ROWS))
+    fragment.read(FieldsToRead(table.snapshot.manifest.schema.fields), row_ranges.single(0, NUM_ROWS))
     # Python opens nested ones, and dictionaries that stay dictionaries
     assert 1 <= len(fragment._columns) <= NUM_COLUMNS // 4
 
@@ -244,7 +247,7 @@ def test_damage_is_reported_as_for_one_column(tmp_path: Path, version: Version, 
             said = str(error)
         found = None
         with suppress(LanceError):
-            found = fragments_of(table)[0].read(fields, everything)
+            found = fragments_of(table)[0].read(FieldsToRead(fields), everything)
         assert (found is None) == (expected is None), said
         if found is not None and expected is not None:
             assert all(array.equals(other) for array, other in zip(found, expected, strict=True))

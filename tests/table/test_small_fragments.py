@@ -19,6 +19,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
 from lance_sql.format.schema import Field
 from lance_sql.table import small_fragments
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values import row_ranges
 
@@ -106,7 +107,7 @@ def test_together_is_one_by_one(table: Dataset, names: list[str]) -> None:
     num_read = 0
     for fragment, start in zip(fragments, found.starts, strict=True):
         if start is not None:
-            expected = fragment.read(fields, row_ranges.single(0, fragment.num_rows))
+            expected = fragment.read(FieldsToRead(fields), row_ranges.single(0, fragment.num_rows))
             for column, array in zip(found.columns, expected, strict=True):
                 column.slice(start, fragment.num_rows).validate(full=True)
                 assert column.slice(start, fragment.num_rows).equals(array)
@@ -142,7 +143,7 @@ def test_a_damaged_file_stops_the_read(tmp_path: Path, name: str, version: Versi
         found = small_fragments.read([fragment], fields, {})
         expected = None
         with suppress(LanceError):
-            (expected,) = fragment.read(fields, row_ranges.single(0, fragment.num_rows))
+            (expected,) = fragment.read(FieldsToRead(fields), row_ranges.single(0, fragment.num_rows))
         if found.starts == [0]:
             assert expected is not None
             assert found.columns[0].equals(expected)

@@ -61,9 +61,20 @@ class FileBytes:
 
     def read(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """Reads like `fetch`, but its errors do not name the file."""
-        known = [self._in_memory(start, end) for start, end in ranges]
+        tail_start, held = self.size - self.tail.size, self._held
+        known = [
+            self.tail.slice(start - tail_start, end - start)
+            if tail_start <= start <= end <= self.size
+            else _find(held, start, end)
+            if held
+            else None
+            for start, end in ranges
+        ]
         missing = [each for each, content in zip(ranges, known, strict=True) if content is None]
-        asked = iter(self._store.get_ranges(self.path, missing) if missing else ())
+        contents = self._store.get_ranges(self.path, missing) if missing else []
+        if len(missing) == len(ranges):
+            return contents
+        asked = iter(contents)
         return [next(asked) if content is None else content for content in known]
 
     def read_scattered(
@@ -130,8 +141,8 @@ class FileBytes:
         """Returns the context that adds the file to errors."""
         return at(table=self.table, file=self.path, column=column, page=page)
 
-    def _in_memory(self, start: int, end: int) -> pa.Buffer | None:
-        tail_start = self.size - self.tail.size
-        if tail_start <= start <= end <= self.size:
-            return self.tail.slice(start - tail_start, end - start)
-        return next((content for held in self._held if (content := held.find(start, end)) is not None), None)
+
+def _find(held: Sequence[HeldBytes], start: int, end: int) -> pa.Buffer | None:
+    """Returns the bytes of a range that were prefetched; None for others."""
+    contents = (each.find(start, end) for each in held)
+    return next((content for content in contents if content is not None), None)

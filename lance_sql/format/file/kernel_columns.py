@@ -16,7 +16,7 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
 from lance_sql.format.file import column_cache, page_parts
 from lance_sql.format.file.leaf_column import LeafColumn
-from lance_sql.format.file.located_rows import InPages, ReaderRows
+from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import MetadataV2
 from lance_sql.format.layouts import native
 from lance_sql.format.layouts.native import Form
@@ -40,14 +40,22 @@ _NUM_BYTES: Final = 1024
 class PlainColumn(NamedTuple):
     """A column of a file whose values are not nested.
 
-    number: in the file
+    key: its number in the file, and the format of its values
     type: that the values become
+    form: of the arrays of the kernels
     name: of the table's column, for errors
     """
 
-    number: int
+    key: tuple[int, Format]
     type: pa.DataType
+    form: Form
     name: str
+
+    @classmethod
+    def of(cls, number: int, type: pa.DataType, name: str) -> PlainColumn | None:
+        """Returns a column of a file; None for a type whose columns the kernels do not open."""
+        format = format_of(type)
+        return None if format is None else cls((number, format), type, _form(type), name)
 
 
 class OpenColumns:
@@ -88,8 +96,8 @@ class OpenColumns:
             ]
             ranges = [ByteRange(start, end) for start, end in zip(missing[::2], missing[1::2], strict=True)]
             parts += zip(missing[::2], file.bytes.fetch(ranges), strict=True)
-        for each, reader in zip(columns, readers, strict=True):
-            if reader is not None:
+        for each, reader, (*_, earlier) in zip(columns, readers, known, strict=True):
+            if reader is not earlier and reader is not None:
                 # if two threads open a column, one of them uses its reader only once
                 self._readers.setdefault(each, reader)
         return readers
@@ -109,27 +117,25 @@ def read(file: FileReader, columns: Sequence[PlainColumn], rows: RowRanges) -> l
     raises: CorruptFile with the file, column and page
     """
     arrays: list[pa.Array | None] = [None] * len(columns)
-    formats = [format_of(column.type) for column in columns]
-    possible = [index for index, format in enumerate(formats) if format is not None]
-    wanted = [(columns[index].number, format) for index, format in enumerate(formats) if format is not None]
-    readers = _opened(file, wanted, rows)
-    known = [(index, reader) for index, reader in zip(possible, readers, strict=True) if reader is not None]
+    readers = _opened(file, [column.key for column in columns], rows)
+    known = [index for index, reader in enumerate(readers) if reader is not None]
     if not known:
         return arrays
-    located = [
-        ReaderRows(reader, rows, InPages(file.path, columns[index].name, file.bytes.table)) for index, reader in known
-    ]
-    parts = page_parts.of_file(file.bytes, located)
+
+    def where(number: int) -> InPages:
+        return InPages(file.path, columns[known[number]].name, file.bytes.table)
+
+    wanted = [(reader, rows) for reader in readers if reader is not None]
+    parts = page_parts.of_file(file.bytes, wanted, where)
     _, made, failure = _kernels.read_rows(
-        [], [(reader, rows, data) for (_, reader), data in zip(known, parts, strict=True)], None
+        [], [(reader, rows, data) for (reader, _), data in zip(wanted, parts, strict=True)], None
     )
     if failure is not None:
         _, number, page, message = failure
-        with located[number].where(page):
+        with where(number)(page):
             raise CorruptFile(message)
-    for (index, _), array in zip(known, made, strict=True):
-        type = columns[index].type
-        form = _form(type)
+    for index, array in zip(known, made, strict=True):
+        _, type, form, _ = columns[index]
         arrays[index] = form.finish(pa.Array._import_from_c(array.address, form.type), type)
     return arrays
 

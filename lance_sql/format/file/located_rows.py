@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, NoReturn, Protocol, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -45,41 +45,26 @@ class InPages(NamedTuple):
         return at(table=self.table, file=self.file, column=self.column, page=page)
 
 
-class LocatedRows(Protocol):
-    """Some rows of a column whose pages are open."""
-
-    @property
-    def reader(self) -> _kernels.ColumnReader: ...
-
-    @property
-    def rows(self) -> RowRanges: ...
-
-    @property
-    def where(self) -> InPages: ...
+ReaderRows: TypeAlias = tuple[_kernels.ColumnReader, RowRanges]
+"""Some rows of a column whose pages are open."""
 
 
-class ReaderRows(NamedTuple):
-    """Some rows of a reader; see `LocatedRows`."""
-
-    reader: _kernels.ColumnReader
-    rows: RowRanges
-    where: InPages
-
-
-def refuse(located: LocatedRows, message: str) -> NoReturn:
+def refuse(wanted: ReaderRows, where: InPages, message: str) -> NoReturn:
     """Raises an error with the page: the first one whose rows cannot be located."""
-    damaged = damaged_page(located)
-    with located.where(located.reader.pages_of(*row_ranges.bounds(located.rows))[0] if damaged is None else damaged):
+    reader, rows = wanted
+    damaged = damaged_page(wanted)
+    with where(reader.pages_of(*row_ranges.bounds(rows))[0] if damaged is None else damaged):
         raise CorruptFile(message)
 
 
-def damaged_page(located: LocatedRows) -> int | None:
+def damaged_page(wanted: ReaderRows) -> int | None:
     """Returns the first page whose rows cannot be located."""
-    starts = located.reader.row_starts()
-    for page in range(*located.reader.pages_of(*row_ranges.bounds(located.rows))):
-        inside = row_ranges.clip(located.rows, int(starts[page]), int(starts[page + 1]))
+    reader, rows = wanted
+    starts = reader.row_starts()
+    for page in range(*reader.pages_of(*row_ranges.bounds(rows))):
+        inside = row_ranges.clip(rows, int(starts[page]), int(starts[page + 1]))
         try:
-            _kernels.spans([(located.reader, np.ascontiguousarray(inside))])
+            _kernels.spans([(reader, np.ascontiguousarray(inside))])
         except _kernels.InvalidDataError:
             return page
     return None

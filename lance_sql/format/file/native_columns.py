@@ -329,7 +329,7 @@ class _ColumnTest:
 
 @dataclass(frozen=True, slots=True)
 class NativeRows:
-    """Some rows of a column, and their pages; see `LocatedRows`.
+    """Some rows of a column, and their pages.
 
     texts: the type of the column with the texts of its JSON documents; None for a column that is read as it is stored
     """

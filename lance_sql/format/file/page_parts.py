@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.format.file.file_bytes import FileBytes
-from lance_sql.format.file.located_rows import LocatedRows, PagePart, PageParts, damaged_page, refuse
+from lance_sql.format.file.located_rows import InPages, PagePart, PageParts, ReaderRows, damaged_page, refuse
 from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.layouts.reading import Reading, run
 from lance_sql.store import ByteRange
 from lance_sql.store.ranges import GAP_BYTES
+
+Where: TypeAlias = Callable[[int], InPages]
+"""Returns the place of a column in errors, by its number."""
 
 
 def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
@@ -28,45 +32,60 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
             by_file.setdefault(each.column.file, []).append(index)
     parts_of_columns: list[PageParts] = [[]] * len(columns)
     for file, indices in by_file.items():
-        parts = run(fetching(file, [columns[index] for index in indices]), file.fetch)
+        chosen = [columns[index] for index in indices]
+        parts = run(fetching(file, *located(chosen)), file.fetch)
         for index, each_part in zip(indices, parts, strict=True):
             parts_of_columns[index] = each_part
     return parts_of_columns
 
 
-def of_file(file: FileBytes, columns: Sequence[LocatedRows]) -> Sequence[PageParts | _kernels.FileParts]:
+def located(columns: Sequence[NativeRows]) -> tuple[list[ReaderRows], Where]:
+    """Returns the rows of columns, and their places in errors."""
+    return [(each.column.reader, each.rows) for each in columns], lambda number: columns[number].where
+
+
+def of_file(file: FileBytes, columns: Sequence[ReaderRows], where: Where) -> Sequence[PageParts | _kernels.FileParts]:
     """Fetches the bytes for columns of one file, without gaps between rows that are far apart.
 
     raises: CorruptFile
     """
-    apart = read_apart(file, columns)
+    apart = read_apart(file, columns, where)
     left = [rows for rows, parts in zip(columns, apart, strict=True) if parts is None]
-    fetched = iter(run(fetching(file, left), file.fetch) if left else ())
-    return [parts if parts is not None else next(fetched) for parts in apart]
+    fetched = run(fetching(file, left, where), file.fetch) if left else []
+    if len(left) == len(columns):
+        return fetched
+    rest = iter(fetched)
+    return [parts if parts is not None else next(rest) for parts in apart]
 
 
-def fetching(file: FileBytes, columns: Sequence[LocatedRows]) -> Reading[list[PageParts]]:
+def fetching(file: FileBytes, columns: Sequence[ReaderRows], where: Where) -> Reading[list[PageParts]]:
     """Fetches the bytes for columns of one file, in one round of requests."""
-    spans = _spans(columns) if file.is_mapped else _scattered_spans(columns, min(file.gap, GAP_BYTES))
+    is_mapped = file.is_mapped
+    spans = _spans(columns, where) if is_mapped else _scattered_spans(columns, where, min(file.gap, GAP_BYTES))
     data = iter((yield [ByteRange(start, end) for parts in spans for _, start, end in parts]))
-    return [_joined([PagePart(page, next(data), start) for page, start, _ in parts]) for parts in spans]
+    fetched = [
+        [PagePart(page, each, start) for (page, start, _), each in zip(parts, data, strict=False)] for parts in spans
+    ]
+    # the bytes of a page are one range of a mapped file
+    return fetched if is_mapped else [_joined(parts) for parts in fetched]
 
 
-def read_apart(file: FileBytes, columns: Sequence[LocatedRows]) -> list[_kernels.FileParts | None]:
+def read_apart(file: FileBytes, columns: Sequence[ReaderRows], where: Where) -> list[_kernels.FileParts | None]:
     """Reads rows that are far apart in a local file, without the gaps between them. Returns None for other columns.
 
     raises: CorruptFile
     """
     parts_of_columns: list[_kernels.FileParts | None] = [None] * len(columns)
-    # neighboring rows need all bytes between them
-    indices = [index for index, each in enumerate(columns) if len(each.rows) > 1]
-    if not indices or file.is_far:
+    if file.is_far:
         return parts_of_columns
-    wanted = [columns[index] for index in indices]
-    read, failure = file.read_scattered([(each.reader, each.rows) for each in wanted])
+    # neighboring rows need all bytes between them
+    indices = [index for index, (_, rows) in enumerate(columns) if rows.shape[0] > 1]
+    if not indices:
+        return parts_of_columns
+    read, failure = file.read_scattered([columns[index] for index in indices])
     if failure is not None:
-        index, message = failure
-        refuse(wanted[index], message)
+        number, message = failure
+        refuse(columns[indices[number]], where(indices[number]), message)
     for index, parts in zip(indices, read or (), strict=False):
         parts_of_columns[index] = parts
     return parts_of_columns
@@ -87,16 +106,16 @@ def _joined(parts: PageParts) -> PageParts:
     return joined
 
 
-def _scattered_spans(columns: Sequence[LocatedRows], gap: int) -> Sequence[Sequence[tuple[int, int, int]]]:
+def _scattered_spans(columns: Sequence[ReaderRows], where: Where, gap: int) -> Sequence[Sequence[tuple[int, int, int]]]:
     """Returns the spans of `_spans`, with several parts of a page if its rows have large gaps."""
-    if all(len(each.rows) == 1 for each in columns):
-        return _spans(columns)
+    if all(len(rows) == 1 for _, rows in columns):
+        return _spans(columns, where)
     spans_of_columns: list[list[tuple[int, int, int]]] = []
-    for each in columns:
+    for number, (reader, rows) in enumerate(columns):
         try:
-            spans = each.reader.scattered_spans(np.ascontiguousarray(each.rows))
+            spans = reader.scattered_spans(np.ascontiguousarray(rows))
         except _kernels.InvalidDataError as error:
-            refuse(each, str(error))
+            refuse((reader, rows), where(number), str(error))
         if len(spans) > 1:
             begins = (spans[1:, 0] != spans[:-1, 0]) | (spans[1:, 1] - spans[:-1, 2] > gap)
             firsts = np.concatenate(([0], np.flatnonzero(begins) + 1))
@@ -106,9 +125,10 @@ def _scattered_spans(columns: Sequence[LocatedRows], gap: int) -> Sequence[Seque
     return spans_of_columns
 
 
-def _spans(columns: Sequence[LocatedRows]) -> Sequence[Sequence[tuple[int, int, int]]]:
+def _spans(columns: Sequence[ReaderRows], where: Where) -> Sequence[Sequence[tuple[int, int, int]]]:
     """Returns the bytes of the rows of each column in the file: page, start and end for each page that has bytes."""
     try:
-        return _kernels.spans([(each.reader, each.rows) for each in columns])
+        return _kernels.spans([*columns])
     except _kernels.InvalidDataError as error:
-        refuse(next((each for each in columns if damaged_page(each) is not None), columns[0]), str(error))
+        number = next((number for number, each in enumerate(columns) if damaged_page(each) is not None), 0)
+        refuse(columns[number], where(number), str(error))

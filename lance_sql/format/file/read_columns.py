@@ -254,12 +254,12 @@ def _fetch(
 def _fetch_file(
     file: FileBytes, native: Sequence[NativeRows], others: Sequence[_PythonPiece]
 ) -> tuple[list[PageParts | _kernels.FileParts], list[pa.Array]]:
-    apart = page_parts.read_apart(file, native)
+    apart = page_parts.read_apart(file, *page_parts.located(native))
     left = [rows for rows, parts in zip(native, apart, strict=True) if parts is None]
     shared = Shared()
     readings: list[Reading[Any]] = [piece.column.decode(piece.rows, shared) for piece in others]
     if left:
-        readings.append(page_parts.fetching(file, left))
+        readings.append(page_parts.fetching(file, *page_parts.located(left)))
     results = run(interleaved(readings), file.fetch)
     whole = iter(results[-1] if left else ())
     return [parts if parts is not None else next(whole) for parts in apart], results[: len(others)]

@@ -111,7 +111,14 @@ class Schema:
     """The fields of one table version. No slots, because the views below are cached."""
 
     fields: tuple[Field, ...]
-    metadata: Mapping[str, bytes] = dataclasses.field(default_factory=dict, hash=False)
+    metadata: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.fields)
 
     @cached_property
     def arrow(self) -> pa.Schema:

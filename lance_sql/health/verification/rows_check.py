@@ -12,6 +12,7 @@ from lance_sql.format.schema import Field
 from lance_sql.health.lineage_audit.audited_rows import wrong_length
 from lance_sql.reads.scan.batches import cut, rows_per_batch
 from lance_sql.table.fragment import Fragment
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
@@ -29,7 +30,7 @@ def _arrays(rows: OpenFragment, column: Field) -> Iterator[pa.Array]:
     """Yields every row of the column, in parts."""
     row_bytes = sum(each.row_bytes for each in rows.columns_of(column))
     for part in cut(row_ranges.single(0, rows.num_rows), rows_per_batch(row_bytes)):
-        (array,) = rows.read([column], part)
+        (array,) = rows.read(FieldsToRead([column]), part)
         yield array
 
 

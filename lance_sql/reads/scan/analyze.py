@@ -13,6 +13,7 @@ from lance_sql.reads.scan import read_ahead
 from lance_sql.reads.scan.members import stored_member
 from lance_sql.reads.scan.projection import restrict
 from lance_sql.table import learning
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment, UnknownColumn
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges
@@ -97,7 +98,7 @@ def _learn(columns: Mapping[str, Field], work: tuple[OpenFragment, str]) -> int:
             break
         learning.learn(fragment, [field], part)
         if not _is_known(column, part):
-            learning.learn_values(fragment, field, part, fragment.read([field], part)[0])
+            learning.learn_values(fragment, field, part, fragment.read(FieldsToRead([field]), part)[0])
     known = learning.find(fragment.files, fragment.fragment, field)
     return known.num_known if known is not None else 0
 

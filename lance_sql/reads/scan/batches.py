@@ -80,12 +80,14 @@ class Piece:
     """Some rows of one fragment.
 
     is_short: so few and narrow rows that they may be read together with others
+    is_few: so few rows of a longer fragment that the requesting thread reads them at once
     passes: every row is known to pass the filter
     """
 
     fragment: OpenFragment
     rows: RowRanges
     is_short: bool = False
+    is_few: bool = False
     passes: bool = False
 
     @property
@@ -102,7 +104,7 @@ class FragmentRun:
     """Rows of one fragment that are read batch after batch.
 
     ends: cumulative row counts at the end of each batch, int64[batches]
-    is_short: so few and narrow rows that they may be read together with others
+    is_short, is_few: as for `Piece`
     passes: every row is known to pass the filter
     most_joined: row limit for batches read as one if few rows pass
     is_alone: no other rows of the fragment are read, so that bytes beyond these are of no use
@@ -113,6 +115,7 @@ class FragmentRun:
     rows: RowRanges
     ends: I64
     is_short: bool = False
+    is_few: bool = False
     passes: bool = False
     most_joined: int = 0
     is_alone: bool = False
@@ -121,12 +124,12 @@ class FragmentRun:
     @property
     def is_for_python(self) -> bool:
         """Whether reading its columns one by one takes longer than decoding their rows."""
-        return self.is_short or self.is_wide
+        return self.is_short or self.is_few or self.is_wide
 
     @property
     def whole(self) -> Piece:
         """All rows of the run as one piece."""
-        return Piece(self.fragment, self.rows, self.is_short, self.passes)
+        return Piece(self.fragment, self.rows, self.is_short, self.is_few, self.passes)
 
     def pieces(self) -> Iterator[Piece]:
         """Yields the rows of each batch."""
@@ -179,6 +182,10 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
         yield FragmentRun(fragment, rows, np.array([num_rows]), is_short=True)
     elif batch_rows is None and _fits(plan, each.fragment):
         yield FragmentRun(fragment, rows, np.array([num_rows]), is_wide=is_wide(each.fragment, len(plan.columns)))
+    elif (batch_rows or num_rows) >= num_rows and are_few(plan, fragment, num_rows):
+        ends = np.array([num_rows])
+        passing = batch_ends.all_pass(rows, ends, each.passing)
+        yield FragmentRun(fragment, rows, ends, is_few=True, passes=passing is not None and bool(passing[0]))
     else:
         shape = read_shape.of(plan, fragment)
         is_far = plan.fragments.concurrency > 1
@@ -223,6 +230,17 @@ def is_short(fragment: Fragment) -> bool:
     return is_known and fragment.physical_rows <= FIRST_BATCH_ROWS and fragment.physical_rows * size <= MAX_BATCH_BYTES
 
 
+def needs_no_stream(plan: ReadPlan, fragments: Sequence[FragmentScan]) -> bool:
+    """Whether there are only a few local fragments, which are short or of which a few rows are read, so that starting a
+    stream takes longer than reading them. Opens no files."""
+    if plan.fragments.concurrency > 1 or len(fragments) > PIECES_TOGETHER:
+        return False
+    return all(
+        is_short(each.fragment) or (each.num_rows <= FEW_ROWS and are_small(plan, each.fragment, each.num_rows))
+        for each in fragments
+    )
+
+
 def is_wide(fragment: Fragment, num_fields: int) -> bool:
     """Whether this number of fields of a fragment is read at once, without a stream."""
     return num_fields >= WIDE_FIELDS and 0 < fragment.physical_rows <= WIDE_ROWS
@@ -244,8 +262,7 @@ def are_small(plan: ReadPlan, fragment: Fragment, num_rows: int) -> bool:
 
     Then no column has to be opened in advance.
     """
-    has_blobs = any(field.is_blob_v2 for field in plan.fields)
-    if has_blobs or not fragment.files or not all(file.size_bytes for file in fragment.files):
+    if plan.has_blobs or not fragment.files or not all(file.size_bytes for file in fragment.files):
         return False
     stored = sum(file.size_bytes for file in fragment.files)
     # rows may share a value of a dictionary, and values may be compressed
@@ -253,13 +270,19 @@ def are_small(plan: ReadPlan, fragment: Fragment, num_rows: int) -> bool:
     return longest <= LARGEST_BATCH_BYTES and num_rows * plan.row_bytes <= MAX_BYTES_OF_A_TABLE
 
 
-def are_few(plan: ReadPlan, batch: Batch) -> bool:
-    """Whether reading a batch takes less time than passing it to another thread and waiting for it: a few rows of
-    one fragment, without long values."""
-    piece = batch[0]
-    if len(batch) > 1 or piece.is_short or piece.num_rows > FEW_ROWS or len(plan.fields) > FEW_COLUMNS:
+def are_few(plan: ReadPlan, fragment: OpenFragment, num_rows: int) -> bool:
+    """Whether reading some rows of a fragment takes less time than preparing a stream, or than passing them to another
+    thread and waiting for it: a few local rows without long values."""
+    if num_rows > FEW_ROWS or len(plan.fields) > FEW_COLUMNS or plan.fragments.concurrency > 1:
         return False
-    return piece.num_rows * sum(column.row_bytes for column in plan.columns_of(piece.fragment)) <= FEW_BYTES
+    is_small = are_small(plan, fragment.fragment, num_rows)
+    return is_small or num_rows * read_shape.of(plan, fragment).row_bytes <= FEW_BYTES
+
+
+def is_light(plan: ReadPlan, batch: Batch) -> bool:
+    """Whether the requesting thread reads a batch itself."""
+    piece = batch[0]
+    return piece.is_few or (len(batch) == 1 and not piece.is_short and are_few(plan, piece.fragment, piece.num_rows))
 
 
 def grouped(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iterator[Batch]:

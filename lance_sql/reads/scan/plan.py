@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import islice, pairwise
 
 import pyarrow as pa
 
-from lance_sql.format.file.column_pages import value_bytes
 from lance_sql.format.file.read_columns import Column
-from lance_sql.format.schema import Field, Schema, arrow_field
+from lance_sql.format.schema import Field, Schema
 from lance_sql.format.schema.types import is_json
 from lance_sql.reads.scan import lineage
 from lance_sql.reads.scan.candidates import Candidates
@@ -33,9 +32,18 @@ from lance_sql.reads.scan.predicates import (
     num_bytes,
 )
 from lance_sql.reads.scan.predicates.json_functions import DOCUMENT, documents_of
-from lance_sql.reads.scan.projection import OutputColumn, filter_fields, restrict
+from lance_sql.reads.scan.projection import (
+    Columns,
+    OutputColumn,
+    fields_bytes,
+    filter_fields,
+    have_dictionaries,
+    key_of,
+    restrict,
+)
 from lance_sql.reads.scan.pruning import SOURCES, Evidence
 from lance_sql.table.fragment import Fragment
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.snapshot import Snapshot
@@ -43,9 +51,6 @@ from lance_sql.values import row_ranges
 
 MAX_PREFETCHED = 64
 """Number of fragments whose files are opened ahead of their rows."""
-
-_MAX_KEYS = 256
-"""Number of cached keys for sets of columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +96,7 @@ class ReadPlan:
     """
 
     fragments: OpenFragments
-    columns: tuple[OutputColumn, ...]
+    columns: Columns
     residual: Predicate | None
     filter_fields: tuple[Field, ...]
     filter_system_columns: tuple[str, ...]
@@ -116,17 +121,10 @@ class ReadPlan:
             yield from part
             window = min(2 * window, MAX_PREFETCHED)
 
-    @cached_property
+    @property
     def delivered(self) -> Mapping[int, pa.DataType]:
-        """Types of columns in the result, by field id, if they differ from the table's."""
-        return {
-            column.field.id: column.arrow.type
-            for column in self.columns
-            if column.field is not None
-            and not column.path
-            and column.member is None
-            and column.arrow.type != arrow_field(column.field).type
-        }
+        """See `Columns.delivered`."""
+        return self.columns.delivered
 
     @cached_property
     def documents(self) -> Mapping[int, pa.DataType]:
@@ -139,8 +137,8 @@ class ReadPlan:
     @cached_property
     def fields(self) -> tuple[Field, ...]:
         """Fields that are read, filter columns first."""
-        projected = (column.field for column in self.columns if column.field is not None)
-        return tuple(dict.fromkeys([*self.filter_fields, *projected]))
+        of_columns = self.columns.fields
+        return tuple(dict.fromkeys([*self.filter_fields, *of_columns])) if self.filter_fields else of_columns
 
     @cached_property
     def tested(self) -> Mapping[str, Field]:
@@ -148,19 +146,29 @@ class ReadPlan:
         return Schema(self.filter_fields).by_name
 
     @cached_property
+    def to_read(self) -> FieldsToRead:
+        """All fields, with the types of those in the result."""
+        return FieldsToRead(self.fields, self.delivered) if self.filter_fields else self.columns.to_read
+
+    @cached_property
     def key(self) -> object:
         """Identical object for plans that read the same columns in the same types, as long as it is cached."""
-        return _key(self.filter_fields, tuple((column.field, column.arrow) for column in self.columns))
+        return key_of((self.filter_fields, self.columns.key)) if self.filter_fields else self.columns.key
 
     @cached_property
     def row_bytes(self) -> float:
         """Arrow bytes per row by the types of the columns, without the bytes of strings and lists."""
-        return sum(value_bytes(arrow_field(field).type, 0.0) for field in self.fields)
+        return self.columns.row_bytes + fields_bytes(self.filter_fields)
+
+    @cached_property
+    def has_blobs(self) -> bool:
+        """Whether values may be outside the data files."""
+        return self.columns.has_blobs or any(field.is_blob_v2 for field in self.filter_fields)
 
     @cached_property
     def reads_nothing(self) -> bool:
         """Whether only the number of rows is needed, with or without columns that have no values."""
-        return self.residual is None and all(column.is_null for column in self.columns)
+        return self.residual is None and self.columns.are_null
 
     @property
     def reads_filter(self) -> bool:
@@ -168,15 +176,9 @@ class ReadPlan:
         return bool(self.filter_fields or self.filter_system_columns)
 
     @cached_property
-    def delivers_system_columns(self) -> bool:
-        """Whether there are columns that are not in the files."""
-        return any(column.field is None and not column.is_null for column in self.columns)
-
-    @cached_property
     def can_join(self) -> bool:
         """Whether columns of several fragments can be concatenated: each fragment has its own dictionaries."""
-        types = [column.arrow.type for column in self.columns] + [arrow_field(field).type for field in self.fields]
-        return not any(_has_dictionary(type) for type in types)
+        return not (self.columns.has_dictionaries or have_dictionaries(self.filter_fields))
 
     @cached_property
     def steps(self) -> tuple[Sequence[Step], Predicate | None]:
@@ -346,19 +348,7 @@ def make_read_plan(snapshot: Snapshot, columns: Sequence[OutputColumn], predicat
     """Returns the plan for reading rows that planning has left; see `make_plan`."""
     _, residual = _divide(predicate)
     fields, system = filter_fields(snapshot, residual.columns) if residual is not None else ([], [])
-    return ReadPlan(snapshot.open_fragments, tuple(columns), residual, tuple(fields), tuple(system))
-
-
-@lru_cache(_MAX_KEYS)
-def _key(filter_fields: tuple[Field, ...], columns: tuple[tuple[Field | None, pa.Field], ...]) -> object:
-    """Returns an object with a fast hash, unlike fields."""
-    return object()
-
-
-def _has_dictionary(type: pa.DataType) -> bool:
-    if pa.types.is_dictionary(type):
-        return True
-    return any(_has_dictionary(type.field(i).type) for i in range(type.num_fields))
+    return ReadPlan(snapshot.open_fragments, Columns.of(columns), residual, tuple(fields), tuple(system))
 
 
 def _divide(predicate: Predicate | None) -> tuple[tuple[Predicate, ...], Predicate | None]:

@@ -1,17 +1,28 @@
 """Projection: resolves the user's column names to fields of the table and system columns."""
 
-from collections.abc import Iterable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Final
 
 import pyarrow as pa
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument, at
-from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.file.column_pages import value_bytes
+from lance_sql.format.schema import Field, Schema, arrow_field
 from lance_sql.format.schema.types import is_json
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.predicates import json_paths
 from lance_sql.reads.scan.predicates.json_functions import MEMBER_TYPES, member
+from lance_sql.runtime.caches import LruCache
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.snapshot import Snapshot
+
+_MOST_KEYS: Final = 1024
+_MOST_BYTES: Final = 16 << 20
+_COLUMN_BYTES: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +57,125 @@ class OutputColumn:
             return member(array, *self.member).cast(self.arrow.type)
 
 
-def resolve(snapshot: Snapshot, names: Sequence[str] | None) -> tuple[OutputColumn, ...]:
+class Columns(tuple[OutputColumn, ...]):
+    """The columns of a result, with everything that follows from them alone."""
+
+    @classmethod
+    def of(cls, columns: Iterable[OutputColumn]) -> Columns:
+        """Returns the columns; the same object if it is one of these."""
+        return columns if isinstance(columns, Columns) else cls(columns)
+
+    @cached_property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields that are read, each once."""
+        return tuple(dict.fromkeys(column.field for column in self if column.field is not None))
+
+    @cached_property
+    def field_numbers(self) -> tuple[int | None, ...]:
+        """Index in `fields` of the field of each column; None for other columns."""
+        numbers = {field: number for number, field in enumerate(self.fields)}
+        return tuple(None if column.field is None else numbers[column.field] for column in self)
+
+    @cached_property
+    def delivered(self) -> Mapping[int, pa.DataType]:
+        """Types of columns in the result, by field id, if they differ from the table's."""
+        return {
+            column.field.id: column.arrow.type
+            for column in self
+            if column.field is not None
+            and not column.path
+            and column.member is None
+            and column.arrow.type != arrow_field(column.field).type
+        }
+
+    @cached_property
+    def to_read(self) -> FieldsToRead:
+        """The fields, with the types of columns in the result."""
+        return FieldsToRead(self.fields, self.delivered)
+
+    @cached_property
+    def row_bytes(self) -> float:
+        """Arrow bytes per row by the types of the fields, without the bytes of strings and lists."""
+        return fields_bytes(self.fields)
+
+    @cached_property
+    def has_blobs(self) -> bool:
+        """Whether values of a field may be outside the data files."""
+        return any(field.is_blob_v2 for field in self.fields)
+
+    @cached_property
+    def are_null(self) -> bool:
+        """Whether no column has values."""
+        return all(column.is_null for column in self)
+
+    @cached_property
+    def has_system_columns(self) -> bool:
+        """Whether there are columns that are not in the files."""
+        return any(column.field is None and not column.is_null for column in self)
+
+    @cached_property
+    def has_dictionaries(self) -> bool:
+        """Whether a column, or a field that it is made of, is stored or returned as a dictionary."""
+        return any(_has_dictionary(column.arrow.type) for column in self) or have_dictionaries(self.fields)
+
+    @cached_property
+    def are_fields(self) -> bool:
+        """Whether each field is read for one column, and there are no members of documents."""
+        num_fields = sum(column.field is not None for column in self)
+        return len(self.fields) == num_fields and all(column.member is None for column in self)
+
+    @cached_property
+    def key(self) -> object:
+        """Identical object for the same columns in the same types, as long as it is cached."""
+        return key_of(tuple([(column.field, column.arrow) for column in self]))
+
+    def __reduce__(self) -> tuple[Callable[..., Columns], tuple[tuple[OutputColumn, ...]]]:
+        return Columns, (tuple(self),)
+
+
+@lru_cache(_MOST_KEYS)
+def key_of(value: object) -> object:
+    """Returns an object with a fast hash, unlike fields."""
+    return object()
+
+
+def fields_bytes(fields: Iterable[Field]) -> float:
+    """Returns the Arrow bytes per row by the types of fields, without the bytes of strings and lists."""
+    return sum(value_bytes(arrow_field(field).type, 0.0) for field in fields)
+
+
+def have_dictionaries(fields: Iterable[Field]) -> bool:
+    """Whether a field is stored as a dictionary."""
+    return any(_has_dictionary(arrow_field(field).type) for field in fields)
+
+
+def _has_dictionary(type: pa.DataType) -> bool:
+    if pa.types.is_dictionary(type):
+        return True
+    return any(_has_dictionary(type.field(i).type) for i in range(type.num_fields))
+
+
+# versions of a table mostly have the same schema
+_resolved: LruCache[tuple[Schema, bool, tuple[str, ...] | None], Columns] = LruCache(
+    "columns of scans", most_bytes=_MOST_BYTES, num_bytes=lambda columns: _COLUMN_BYTES * (1 + len(columns))
+)
+
+
+def resolve(snapshot: Snapshot, names: Sequence[str] | None) -> Columns:
     """Resolves `names` to columns, in that order; every column of the table without names.
 
     raises: ColumnNotFound; InvalidArgument for version columns on a table without stable row ids, and for duplicate
         names
     """
     manifest = snapshot.manifest
+    key = manifest.schema, manifest.has_stable_row_ids, None if names is None else tuple(names)
+    return _resolved.get_or_make(key, lambda: Columns(_resolve(snapshot, names)))
+
+
+def _resolve(snapshot: Snapshot, names: Sequence[str] | None) -> Iterable[OutputColumn]:
+    manifest = snapshot.manifest
     if names is None:
-        return tuple(OutputColumn(field.name, field, (), arrow_field(field)) for field in manifest.schema.fields)
+        return [OutputColumn(field.name, field, (), arrow_field(field)) for field in manifest.schema.fields]
     stable = manifest.has_stable_row_ids
     system_columns.require(names, stable_row_ids=stable, table=snapshot.name)
     hidden = system_columns.available(stable_row_ids=stable)
@@ -64,7 +185,7 @@ def resolve(snapshot: Snapshot, names: Sequence[str] | None) -> tuple[OutputColu
         if column.name in columns:
             raise InvalidArgument(f"Column {column.name!r} is selected twice: name it once")
         columns[column.name] = column
-    return tuple(columns.values())
+    return columns.values()
 
 
 def _output(snapshot: Snapshot, name: str, hidden: Sequence[str]) -> OutputColumn:

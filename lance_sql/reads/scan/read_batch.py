@@ -16,6 +16,7 @@ from lance_sql.reads.scan.batches import Batch, Piece
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import Predicate, evaluate_in_order
 from lance_sql.table import learning, small_fragments
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.values import row_ranges, selection
 from lance_sql.values.row_ranges import RowRanges
 
@@ -33,23 +34,29 @@ def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
 def _read_evaluated(plan: ReadPlan, batch: Batch, predicate: Predicate) -> pa.RecordBatch | None:
     """Returns the rows of the batch that pass a predicate."""
     names = {path[0] for path in predicate.columns}
-    fields = [field for field in plan.filter_fields if field.name in names]
+    tested = [field for field in plan.filter_fields if field.name in names]
     system = [name for name in plan.filter_system_columns if name in names]
     documents = plan.documents
-    arrays = _read_fields(fields, batch, {**plan.delivered, **documents})
+    if batch[0].is_few and not documents:
+        # reading all columns at once takes less time than leaving out values of a few rows
+        arrays = _read_fields(plan.to_read, batch)
+        known = dict(zip(plan.fields, arrays, strict=True))
+        arrays = [known[field] for field in tested]
+    else:
+        arrays = _read_fields(FieldsToRead(tested, {**plan.delivered, **documents}), batch)
+        known = {field: array for field, array in zip(tested, arrays, strict=True) if field.id not in documents}
     arrays += [_system_column(name, batch) for name in system]
-    columns = [*(field.name for field in fields), *system]
+    columns = [*(field.name for field in tested), *system]
     if len(batch) == 1 and not batch[0].is_short:
-        for field, array in zip(fields, arrays, strict=False):
+        for field, array in zip(tested, arrays, strict=False):
             learning.learn_values(batch[0].fragment, field, batch[0].rows, array)
     rows = record_batch(arrays, columns, _num_rows(batch))
     try:
         passed = evaluate_in_order(predicate, rows)
     except (CorruptFile, UnsupportedFeature) as error:
-        name = next((field.name for field in fields if field.id in documents), None)
+        name = next((field.name for field in tested if field.id in documents), None)
         error.located(None, name, None, batch[0].fragment.files.label)
         raise
-    known = {field: array for field, array in zip(fields, arrays, strict=False) if field.id not in documents}
     return _read_passed(plan, batch, passed, known)
 
 
@@ -65,16 +72,16 @@ def _read_passed(
         return None
     if num_passed == num_rows:
         return _assemble(plan, batch, known)
-    wanted = dict.fromkeys(column.field for column in plan.columns if column.field is not None)
+    wanted = plan.columns.fields
     chosen = {field: selection.filter_array(array, mask) for field, array in known.items() if field in wanted}
     missing = [field for field in wanted if field not in chosen]
-    if masks.num_runs(mask) * ROWS_PER_RUN > num_rows:
-        arrays = _read_fields(missing, batch, plan.delivered)
+    if missing and masks.num_runs(mask) * ROWS_PER_RUN > num_rows:
+        arrays = _read_fields(FieldsToRead(missing, plan.delivered), batch)
         chosen.update(zip(missing, (selection.filter_array(array, mask) for array in arrays), strict=True))
         missing = []
-    if missing or plan.delivers_system_columns:
+    if missing or plan.columns.has_system_columns:
         return _assemble(plan, _choose(batch, masks.true_ranges(mask)), chosen)
-    return _to_batch(plan, num_passed, chosen, {})
+    return _to_batch(plan, num_passed, [chosen[field] for field in wanted], {})
 
 
 def record_batch(arrays: list[pa.Array], fields: list[pa.Field] | list[str], num_rows: int) -> pa.RecordBatch:
@@ -88,20 +95,27 @@ def record_batch(arrays: list[pa.Array], fields: list[pa.Field] | list[str], num
 
 def _assemble(plan: ReadPlan, batch: Batch, known: Mapping[Field, pa.Array]) -> pa.RecordBatch:
     """Returns the projected columns of the batch; `known` contains the fields that have been read."""
-    wanted = dict.fromkeys(column.field for column in plan.columns if column.field is not None)
-    missing = [field for field in wanted if field not in known]
-    fields = {**known, **dict(zip(missing, _read_fields(missing, batch, plan.delivered), strict=True))}
-    others = [column.name for column in plan.columns if column.field is None and not column.is_null]
-    return _to_batch(plan, _num_rows(batch), fields, {name: _system_column(name, batch) for name in others})
+    columns = plan.columns
+    if known:
+        missing = [field for field in columns.fields if field not in known]
+        read = dict(zip(missing, _read_fields(FieldsToRead(missing, plan.delivered), batch), strict=True))
+        values = [known[field] if field in known else read[field] for field in columns.fields]
+    else:
+        values = _read_fields(columns.to_read, batch)
+    others = [column.name for column in columns if column.field is None and not column.is_null]
+    return _to_batch(plan, _num_rows(batch), values, {name: _system_column(name, batch) for name in others})
 
 
 def _to_batch(
-    plan: ReadPlan, num_rows: int, fields: Mapping[Field, pa.Array], system_columns: Mapping[str, pa.Array]
+    plan: ReadPlan, num_rows: int, values: Sequence[pa.Array], system_columns: Mapping[str, pa.Array]
 ) -> pa.RecordBatch:
+    """
+    values: of the fields of the columns
+    """
     arrays = []
-    for column in plan.columns:
-        if column.field is not None:
-            array = column.extract(fields[column.field])
+    for column, number in zip(plan.columns, plan.columns.field_numbers, strict=True):
+        if number is not None:
+            array = column.extract(values[number])
         elif column.is_null:
             array = pa.nulls(num_rows)
         else:
@@ -113,26 +127,23 @@ def _to_batch(
     return record_batch(arrays, [column.arrow for column in plan.columns], num_rows)
 
 
-def _read_fields(fields: Sequence[Field], batch: Batch, delivered: Mapping[int, pa.DataType]) -> list[pa.Array]:
-    """Reads one array for each field.
-
-    delivered: other types for top-level leaf fields, by field id
-    """
-    if not fields:
+def _read_fields(wanted: FieldsToRead, batch: Batch) -> list[pa.Array]:
+    """Reads one array for each field."""
+    if not wanted.fields:
         return []
     if batch[0].is_short:
-        return _read_short(fields, batch, delivered)
-    parts = [piece.fragment.read(fields, piece.rows, delivered) for piece in batch]
+        return _read_short(wanted, batch)
+    parts = [piece.fragment.read(wanted, piece.rows) for piece in batch]
     return parts[0] if len(parts) == 1 else [concat(column) for column in zip(*parts, strict=True)]
 
 
-def _read_short(fields: Sequence[Field], batch: Batch, delivered: Mapping[int, pa.DataType]) -> list[pa.Array]:
+def _read_short(wanted: FieldsToRead, batch: Batch) -> list[pa.Array]:
     """Reads the fields of short pieces, whose files are read together if possible."""
-    small = small_fragments.read([piece.fragment for piece in batch], fields, delivered)
+    small = small_fragments.read([piece.fragment for piece in batch], wanted.fields, wanted.delivered)
     if None not in small.starts and len(small.columns[0]) == _num_rows(batch):
         return list(small.columns)
     parts = [
-        piece.fragment.read(fields, piece.rows, delivered)
+        piece.fragment.read(wanted, piece.rows)
         if start is None
         else [column.take(pa.array(row_ranges.expand(piece.rows) + start)) for column in small.columns]
         for piece, start in zip(batch, small.starts, strict=True)
@@ -157,6 +168,6 @@ def _choose(batch: Batch, passed: RowRanges) -> list[Piece]:
         inside = row_ranges.clip(passed, start, end)
         if len(inside):
             rows = row_ranges.compose(piece.rows, inside - start)
-            chosen.append(Piece(piece.fragment, rows, is_short=piece.is_short))
+            chosen.append(Piece(piece.fragment, rows, is_short=piece.is_short, is_few=piece.is_few))
         start = end
     return chosen

@@ -18,7 +18,7 @@ from lance_sql.reads.scan import batches, null_pages, read_ahead
 from lance_sql.reads.scan.fragment_scans import FragmentScan, FragmentScans, num_rows
 from lance_sql.reads.scan.plan import ReadPlan, ScanPlan, make_plan, make_read_plan
 from lance_sql.reads.scan.predicates import Predicate
-from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.projection import Columns, OutputColumn
 from lance_sql.reads.scan.pruning.learned import count_decided
 from lance_sql.reads.scan.read_batch import read, record_batch
 from lance_sql.reads.scan.relation import Relation, cut
@@ -53,6 +53,8 @@ class Scan(Relation):
 
         types: by column name; other names are ignored
         """
+        if not any(column.name in types for column in self.columns):
+            return self
         columns = tuple(
             replace(column, arrow=column.arrow.with_type(types.get(column.name, column.arrow.type)))
             for column in self.columns
@@ -237,7 +239,7 @@ class ScanTask(Frames):
 
         schema: of these columns
         """
-        return replace(self, read=replace(self.read, columns=columns), schema=schema)
+        return replace(self, read=replace(self.read, columns=Columns.of(columns)), schema=schema)
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """Returns the task's rows, see `Scan.to_reader`."""
@@ -291,7 +293,8 @@ class _Reading:
 
     def _stream(self) -> _kernels.BatchStream | None:
         """Returns the stream of the kernels; None if they cannot read anything alone."""
-        if self._is_short or not runs.is_possible(self.plan):
+        is_quick = self.batch_size is None and batches.needs_no_stream(self.plan, self.fragments)
+        if is_quick or not runs.is_possible(self.plan):
             return None
         has_limit = self.limit is not None
         keeps_all = self.keeps_all and not has_limit
@@ -307,15 +310,6 @@ class _Reading:
             at_end=release_memory if learned is None or not learned.has_folder else partial(_end, learned.save),
             most_rows=min(self.limit, MOST_ROWS) if self.limit is not None else None,
         )
-
-    @property
-    def _is_short(self) -> bool:
-        """Whether there are only a few fragments, which are read together, so that starting a stream takes longer than
-        reading them."""
-        if self.batch_size is not None or self.plan.fragments.concurrency > 1:
-            return False
-        few = len(self.fragments) <= batches.PIECES_TOGETHER
-        return few and all(batches.is_short(each.fragment) for each in self.fragments)
 
     def _decoded(self) -> Iterator[pa.RecordBatch]:
         if self.plan.reads_nothing and isinstance(self.fragments, FragmentScans):
@@ -355,7 +349,7 @@ class _Reading:
             partial(_read_batch, plan),
             keeps_all=self.keeps_all and self.limit is None,
             waits=waits,
-            is_light=lambda batch: plan.reads_nothing or (not waits and batches.are_few(plan, batch)),
+            is_light=lambda batch: plan.reads_nothing or batches.is_light(plan, batch),
         )
         return (batch for batch in record_batches if batch is not None)
 

@@ -15,7 +15,7 @@ from lance_sql.reads.scan import lineage, read_ahead, read_shape
 from lance_sql.reads.scan.batches import Batch, Piece, are_small, cut, rows_per_batch
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.plan import MAX_PREFETCHED, ReadPlan
-from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.projection import Columns, OutputColumn
 from lance_sql.reads.scan.read_batch import read, record_batch
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
@@ -90,7 +90,7 @@ def _by_addresses(plan: ReadPlan, snapshot: Snapshot, wanted: U64) -> _Located:
 
 def _opened(plan: ReadPlan, snapshot: Snapshot, fragment_indices: I64) -> Iterator[OpenFragment]:
     """Yields the open fragments; files of remote ones are opened together."""
-    fields = frozenset(Schema(plan.fields).by_id)
+    fields = frozenset(Schema(plan.fields).by_id) if plan.fragments.concurrency > 1 else frozenset()
     fragments = snapshot.manifest.fragments
     for start in range(0, len(fragment_indices), MAX_PREFETCHED):
         some = [fragments[index] for index in fragment_indices[start : start + MAX_PREFETCHED].tolist()]
@@ -102,7 +102,7 @@ def _taken(
     snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64, locate: Callable[..., _Located]
 ) -> tuple[pa.Table, U64]:
     """Returns the rows in the order of `wanted`, and the missing ones of `wanted`: then there is no table."""
-    plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
+    plan = ReadPlan(snapshot.open_fragments, Columns.of(columns), None, (), ())
     order = np.full(len(wanted), -1, np.int64)
 
     def pieces() -> Iterator[Batch]:
@@ -149,7 +149,7 @@ def parts(
     more_bytes: approximate additional memory per row
     by_address: `wanted` are addresses
     """
-    plan = ReadPlan(snapshot.open_fragments, tuple(columns), None, (), ())
+    plan = ReadPlan(snapshot.open_fragments, Columns.of(columns), None, (), ())
     row_bytes = 0.0
     if columns:
         located = (_by_addresses if by_address else _by_ids)(plan, snapshot, wanted)

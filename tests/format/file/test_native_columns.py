@@ -32,6 +32,7 @@ from lance_sql.format.layouts.mini_block import MiniBlockPage
 from lance_sql.reads.scan.compact_types import compact_types
 from lance_sql.store import ByteRange
 from lance_sql.store.fsspec import FsspecStore
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
@@ -233,8 +234,8 @@ def test_rows_that_are_far_apart_are_read_as_all_rows_are(
     monkeypatch.setattr(FileBytes, "read_scattered", noted)
     places = np.arange(3, fragment.num_rows, step)[:2000]
     rows = row_ranges.from_sorted(places)
-    found = fragment.read(fields, rows)
-    whole = fragment.read(fields, row_ranges.single(0, fragment.num_rows))
+    found = fragment.read(FieldsToRead(fields), rows)
+    whole = fragment.read(FieldsToRead(fields), row_ranges.single(0, fragment.num_rows))
     for array, expected in zip(found, whole, strict=True):
         assert array.equals(expected.take(pa.array(places)))
     # neighbours, and chunks of which nearly every one is needed, are taken from the mapping
@@ -247,12 +248,12 @@ def test_a_file_that_was_cut_is_damage_to_rows_that_are_far_apart(long_table: Da
     table = lance_sql.open(path)
     fragment = fragments_of(table)[0]
     fields = list(table.snapshot.manifest.schema.fields)
-    fragment.read(fields, row_ranges.single(0, 10))
+    fragment.read(FieldsToRead(fields), row_ranges.single(0, 10))
     (file,) = fragment.fragment.files
     data = path / "data" / file.path
     data.write_bytes(data.read_bytes()[:1_000_000])
     with pytest.raises(CorruptFile):
-        fragment.read(fields, row_ranges.from_sorted(np.arange(0, fragment.num_rows, 50_000)))
+        fragment.read(FieldsToRead(fields), row_ranges.from_sorted(np.arange(0, fragment.num_rows, 50_000)))
 
 
 def test_file_metadata_is_shared_by_handles(
@@ -297,7 +298,7 @@ def test_file_metadata_is_shared_by_handles(
     table = lance_sql.open(path)
     (fragment,) = (each for each in fragments_of(table) if each.fragment.files[0].path == name.name)
     fields = list(table.snapshot.manifest.schema.fields)
-    found = fragment.read(fields, row_ranges.single(0, half))
+    found = fragment.read(FieldsToRead(fields), row_ranges.single(0, half))
     for array, expected in zip(found, other.columns, strict=True):
         assert array.equals(pa.concat_arrays(expected.chunks))
     assert len(opened) > count

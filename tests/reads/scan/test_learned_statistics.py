@@ -31,6 +31,7 @@ from lance_sql.reads.scan.pruning.learned import LearnedZones
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.store import file_statuses
 from lance_sql.table import learning
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.values.row_ranges import count, expand, single
 from tests.covering import covering
 
@@ -484,7 +485,7 @@ def test_damage_raises_its_error_and_is_not_learned(path: Path) -> None:
         with pytest.raises(lance_sql.CorruptFile):
             table.scan(["i"], "i >= 0").to_table()
     assert table.snapshot.open(table.snapshot.manifest.fragments[0]).read(
-        [table.snapshot.manifest.schema.fields[-1]], single(0, 10)
+        FieldsToRead([table.snapshot.manifest.schema.fields[-1]]), single(0, 10)
     )
 
 

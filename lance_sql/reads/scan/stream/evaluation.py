@@ -18,7 +18,7 @@ from lance_sql.format.schema import arrow_field
 from lance_sql.reads.scan import masks, system_columns
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import Predicate, evaluate_in_order
-from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.projection import Columns, OutputColumn
 from lance_sql.values import selection
 from lance_sql.values.arrays import U8
 
@@ -77,9 +77,9 @@ def _evaluated(plan: ReadPlan, rest: Predicate) -> Evaluated:
                 inputs[index] = column
                 kept.append(index)
                 kept_at.append(place)
-    others = tuple(column for place, column in enumerate(plan.columns) if place not in kept_at)
+    others = Columns(column for place, column in enumerate(plan.columns) if place not in kept_at)
     documents = frozenset(field.name for field in plan.filter_fields if field.id in plan.documents)
-    inputs_plan = replace(plan.unfiltered, columns=tuple(inputs))
+    inputs_plan = replace(plan.unfiltered, columns=Columns(inputs))
     return Evaluated(rest, inputs_plan, replace(plan, columns=others), kept, kept_at, documents)
 
 

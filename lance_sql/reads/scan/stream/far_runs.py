@@ -26,7 +26,7 @@ from lance_sql.reads.scan import null_pages, read_ahead, read_shape, system_colu
 from lance_sql.reads.scan.batches import BATCH_ROWS, Cutting, FragmentRun, runs
 from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.plan import ReadPlan
-from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.projection import Columns, OutputColumn
 from lance_sql.reads.scan.stream.run_cache import PreparedRun
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
 from lance_sql.values import row_ranges
@@ -54,7 +54,8 @@ are fetched with them."""
 _CHUNK_ROWS: Final = 2048
 """If ranges of passing rows are this close, hardly a chunk of a page is skipped."""
 
-_ADDRESS: Final = OutputColumn(system_columns.ROW_ADDRESS, None, (), system_columns.field(system_columns.ROW_ADDRESS))
+_ADDRESS: Final = system_columns.field(system_columns.ROW_ADDRESS)
+_ADDRESSES: Final = Columns([OutputColumn(system_columns.ROW_ADDRESS, None, (), _ADDRESS)])
 _OFFSET: Final = (1 << 32) - 1
 
 
@@ -162,10 +163,10 @@ class FarRuns:
 
     def _passed(self, plan: ReadPlan, run: FragmentRun) -> RowRanges | None:
         """Returns the rows of the run that pass the filter; None if the kernels cannot evaluate it."""
-        prepared = self._prepare(replace(plan, columns=(_ADDRESS,)), run)
+        prepared = self._prepare(replace(plan, columns=_ADDRESSES), run)
         if prepared is None:
             return None
-        schema = pa.schema([_ADDRESS.arrow])
+        schema = pa.schema([_ADDRESS])
         stream = _kernels.BatchStream(iter([prepared.rows]), schema, most_ahead=1, eager=False)
         addresses = [pa.RecordBatch._import_from_c(batch.address, schema).column(0).to_numpy() for batch in stream]
         if not addresses:

@@ -46,10 +46,7 @@ SECONDS_TO_SETTLE = 2.0
 
 def is_possible(plan: ReadPlan) -> bool:
     """Whether there can be such fragments: any values are read, each field once, and no members of documents."""
-    if plan.reads_nothing or any(column.member is not None for column in plan.columns):
-        return False
-    fields = [column.field for column in plan.columns if column.field is not None]
-    return len(set(fields)) == len(fields)
+    return not plan.reads_nothing and plan.columns.are_fields
 
 
 class Batches:
