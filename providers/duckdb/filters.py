@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 import pyarrow as pa
 from duckdb._sources.nodes import Binary, Col, In, Lit, Node, Postfix, Unary
 
-from lance_sql.dataset import Dataset
 from lance_sql.reads.scan.predicates import (
     ColumnRef,
     Constant,
@@ -28,6 +27,7 @@ from lance_sql.reads.scan.predicates import (
     member,
     negate,
 )
+from lance_sql.reads.scan.scan import Scan
 from lance_sql.runtime.caches import LruCache
 
 _COMPARISONS: Final = {"=": "=", "!=": "<>", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
@@ -86,30 +86,33 @@ def to_predicate(node: Node, stored: pa.Schema, declared: pa.Schema) -> Predicat
         raise UntranslatableError(node) from None
 
 
-def is_worthwhile(dataset: Dataset, predicate: Predicate) -> bool:
+def is_worthwhile(scan: Scan, predicate: Predicate) -> bool:
     """Whether a scan with the predicate is faster than filtering in DuckDB; tuned with TPC-H.
 
+    scan: with the predicate, without columns
     raises: errors of reading the columns of the predicate
     """
     with _lock:
-        answers = _answers.setdefault(dataset.snapshot, LruCache("answers to DuckDB", most_entries=_MOST_ANSWERS))
+        answers = _answers.setdefault(scan.snapshot, LruCache("answers to DuckDB", most_entries=_MOST_ANSWERS))
         answer = answers.get(predicate)
     if answer is None:
-        answer = _judge(dataset, predicate)
+        answer = _judge(scan)
         with _lock:
             answers.put(predicate, answer)
     return answer
 
 
-def _judge(dataset: Dataset, predicate: Predicate) -> bool:
-    scan = dataset.scan([], predicate)
+def _judge(scan: Scan) -> bool:
+    plan = scan.plan
     # planning answers the condition; or for remote data, each page that is not fetched saves most
-    if scan.plan.residual is None or dataset.snapshot.open_fragments.concurrency > 1:
+    if plan.residual is None or plan.read.fragments.concurrency > 1:
         return True
-    sample, num_rows = scan.sample_filter(), dataset.count_rows()
-    if sample.is_free or num_rows < FEWEST_ROWS:
-        return sample.is_free
-    return sample.share < (MOST_ROWS_LEFT if num_rows >= ROWS_OF_A_LARGE_TABLE else MOST_ROWS_LEFT_OF_A_SMALL_TABLE)
+    num_rows = plan.count_rows().total
+    most_left = MOST_ROWS_LEFT if num_rows >= ROWS_OF_A_LARGE_TABLE else MOST_ROWS_LEFT_OF_A_SMALL_TABLE
+    if num_rows >= FEWEST_ROWS and plan.num_candidates < most_left * num_rows:
+        return True
+    sample = scan.sample_filter()
+    return sample.is_free or (num_rows >= FEWEST_ROWS and sample.share < most_left)
 
 
 # Plans are made for every query, with the same conditions.

@@ -15,6 +15,7 @@ from lance_sql.errors import LanceError
 from lance_sql.reads.arrow_dataset import AnyScan
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.predicates import Predicate, conjunction
+from lance_sql.reads.scan.scan import Scan
 
 from .filters import UntranslatableError, is_worthwhile, to_predicate
 from .tables import DuckDBTable
@@ -25,6 +26,8 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
 
     is_arrow_dataset = False
     schema_is_stable = True
+    _judged: Scan | None = None
+    """The scan by which the last condition was accepted, or not."""
 
     @property
     def obj(self) -> DuckDBSource:
@@ -43,7 +46,9 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
     def accepts(self, predicate: nodes.Node) -> bool:
         """Whether scans should apply the condition."""
         try:
-            return is_worthwhile(self.dataset, self._predicate(predicate))
+            condition = self._predicate(predicate)
+            self._judged = self.dataset.scan([], condition)
+            return is_worthwhile(self._judged, condition)
         except (UntranslatableError, LanceError):
             # the scan raises the precise error for damage
             return False
@@ -56,7 +61,10 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
         names = self.schema.names
         chosen = names if columns is None else [names[index] for index in columns]
         predicate = conjunction(map(self._predicate, filters)) if filters else None
-        return self._stream(self.scan(chosen, predicate)), columns is not None
+        scan = self.scan(chosen, predicate)
+        if isinstance(scan, Scan) and self._judged is not None:
+            scan = scan.planned_as(self._judged)
+        return self._stream(scan), columns is not None
 
     def __arrow_c_schema__(self) -> object:
         return self.schema.__arrow_c_schema__()

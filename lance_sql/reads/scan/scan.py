@@ -72,6 +72,15 @@ class Scan(Relation):
         with at(table=self.snapshot.label):
             return make_plan(self.snapshot, self.columns, self.predicate, self.limit)
 
+    def planned_as(self, other: Scan) -> Scan:
+        """Returns the same scan with the rows that planning has found for another one, if it has the same filter."""
+        found = other.__dict__.get("plan")
+        if found is None or other.predicate != self.predicate or (self.limit, other.limit) != (None, None):
+            return self
+        scan = replace(self)
+        scan.__dict__["plan"] = replace(found, read=self.read_plan)
+        return scan
+
     @cached_property
     def read_plan(self) -> ReadPlan:
         """Plan for reading any rows of the scan; nothing is read for it."""
@@ -106,7 +115,7 @@ class Scan(Relation):
 
         raises: as reading the columns of the filter
         """
-        plan = replace(self, columns=(), limit=None).plan
+        plan = (replace(self, columns=(), limit=None) if self.columns or self.limit is not None else self).plan
         share = plan.num_candidates / max(plan.count_rows().total, 1)
         rows = sample(plan.candidates)
         if plan.residual is None or not rows:
