@@ -56,8 +56,9 @@ def serialize(path: str, kind: IndexKind, details: bytes) -> bytes:
 
 
 def kind_of(index_type: str, details: bytes) -> IndexKind | None:
-    """Returns the kind of an index, or of the values at its path; None for unknown kinds."""
+    """Returns the kind of an index, or of the values at its path; None for unknown kinds, and for paths of kinds that
+    rank rows."""
     if index_type != DETAILS:
         return BY_DETAILS.get(index_type)
     of_json = parse(details)
-    return None if of_json is None else of_json.kind
+    return of_json.kind if of_json is not None and of_json.kind is not None and of_json.kind.filters else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import struct
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -12,7 +13,9 @@ from typing import Any
 import lance
 import pyarrow as pa
 import pytest
+from lance.file import LanceFileReader
 from lance.indices import IndexConfig
+from pyroaring import BitMap
 
 import lance_sql
 from lance_sql import Dataset
@@ -147,6 +150,44 @@ def test_many_tables_with_indices_of_members(tmp_path: Path, builder: str, seed:
     for verb in draw.sample(sorted(VERBS), 4):
         VERBS[verb](lance_sql.open(table.uri))
         check_all(table.uri)
+
+
+@pytest.mark.parametrize("kind", ["btree", "bitmap"])
+def test_files_have_the_entries_of_those_of_pylance(tmp_path: Path, kind: str) -> None:
+    table = lance_sql.write(
+        rows(random.Random(4), 0, NUM_ROWS), tmp_path / "t.lance", stable_row_ids=False, max_rows_per_file=90
+    )
+    for number, name in enumerate(("v.n", "v.s", "v.f", "v.b")):
+        table.indices.create(name, kind, name=f"ours{number}")
+        config = IndexConfig(index_type="json", parameters={"target_index_type": kind, "path": name[2:]})
+        lance.dataset(table.uri).create_scalar_index("v", config, name=f"theirs{number}")
+    segments = {each.name: each for each in lance_sql.open(table.uri).snapshot.indices()}
+    for number in range(4):
+        ours, theirs = segments[f"ours{number}"], segments[f"theirs{number}"]
+        assert ours.details == theirs.details
+        assert ours.index_version == theirs.index_version
+        folders = [Path(table.uri) / "_indices" / str(each.uuid) for each in (ours, theirs)]
+        assert entries(folders[0]) == entries(folders[1])
+
+
+def entries(folder: Path) -> list[str]:
+    """The values in the files of an index, each with its rows."""
+    (file,) = (each for each in folder.iterdir() if each.name in ("page_data.lance", "bitmap_page_lookup.lance"))
+    found = LanceFileReader(str(file)).read_all().to_table().to_pylist()
+    return sorted(
+        repr({key: row_set(value) if key == "bitmaps" else value for key, value in row.items()}) for row in found
+    )
+
+
+def row_set(data: bytes) -> dict[int, list[int]]:
+    """The rows of each fragment in a set: a count, and by fragment its id, the size of a bitmap, and the bitmap."""
+    (count,) = struct.unpack_from("<I", data)
+    rows, at = {}, 4
+    for _ in range(count):
+        fragment, size = struct.unpack_from("<II", data, at)
+        rows[fragment] = list(BitMap.deserialize(data[at + 8 : at + 8 + size]))
+        at += 8 + size
+    return rows
 
 
 VERBS: dict[str, Callable[[Dataset], Any]] = {
