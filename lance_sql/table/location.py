@@ -172,7 +172,10 @@ def _as_of(store: Store, when: datetime | date | timedelta | str, where: str) ->
         return file_or_oldest
     first = versions.list_versions(store)[0].version
     time = f", at {file_or_oldest.isoformat()}" if file_or_oldest is not None else ""
-    raise VersionNotFound(f"{where} did not exist at {instant.isoformat()}: version {first} was committed later{time}")
+    raise VersionNotFound(
+        f"{where} did not exist at {instant.isoformat()}: version {first} was committed later{time}. Name a later time"
+        f", or version {first}"
+    )
 
 
 def _unknown_tag(main: Store, tag: str, table: str, *, is_tag: bool) -> str:

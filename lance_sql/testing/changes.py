@@ -78,7 +78,7 @@ def assert_changes(
         if isinstance(expected, int):
             count = feed.count_rows(f"_change_type = '{kind}'")
             if count != expected:
-                problems.append(f"{count} rows were {name}, expected {expected}")
+                problems.append(f"{count} {'row was' if count == 1 else 'rows were'} {name}, expected {expected}")
         elif expected is not None:
             rows = feed.scan(keys, f"_change_type = '{kind}'").to_table()
             problems += _differences(name, rows, expected, keys)

@@ -74,6 +74,7 @@ class LanceTables:
         """
         from lance_sql.testing.snapshots import assert_matches_snapshot
 
+        __tracebackhide__ = True
         assert_matches_snapshot(table, self._snapshots / f"{snapshot}.jsonl", **options)
 
 

@@ -150,7 +150,7 @@ def test_changes_are_counted_and_named(orders: lance_sql.Dataset) -> None:
     message = said(lambda: assert_changes(made, since=1, inserted=0, updated=[3], key="id", unchanged_columns="status"))
     assert message.splitlines() == [
         f"The changes of {made.uri} between version 1 and 3 are not as expected:",
-        "  1 rows were inserted, expected 0",
+        "  1 row was inserted, expected 0",
         "  not updated: id 3",
         "  updated, but not expected to be: id 2",
         "  status changed: id=2 had 'paid', has 'late'",

@@ -30,6 +30,7 @@ def test_snapshots_are_written_and_compared(forks: Forks, tmp_path: Path) -> Non
     first = run(forks, tmp_path, "b")
     assert first.returncode == 1
     assert "No snapshot" in first.stdout
+    assert "lance_sql/testing/plugin.py" not in first.stdout
     assert run(forks, tmp_path, "b", "--lance-update").returncode == 0
     snapshot = tmp_path / "snapshots" / "test_job" / "orders.jsonl"
     assert snapshot.read_text().splitlines() == [
