@@ -460,6 +460,14 @@ class ColumnReader:
         """Whether an open page has values that may be passed on without a copy from the file."""
     def opened(self) -> list[int]:
         """Returns the numbers of the pages that `open_columns` has opened."""
+    def tested_values(self, page: int) -> tuple[int, bool, bool, tuple[int, int, bytes | None, bytes] | None] | None:
+        """Returns what a test of a filter needs to know of a page that `open_columns` has opened; None for others.
+
+        returns: bits of numbers that are tested as they are stored, or of indices, otherwise 0; whether values are
+            byte strings that are tested as they are stored; whether some may be NULL; the number of items of a
+            dictionary, the bits of an item or of an offset, offsets of strings, and the items. The value of a constant
+            page is its only item, without offsets
+        """
     def open(self, page: int, reader: PageReader, start: int, end: int) -> None:
         """Opens a page, unless it is open; its bytes are [start, end) of the file."""
     def pages_of(self, first_row: int, end_row: int) -> tuple[int, int]:

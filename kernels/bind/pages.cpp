@@ -172,6 +172,20 @@ BoundPage* nested_stored(nb::object values, const nb::list& layers, Count num_ro
     return nest(std::move(values), layers, std::move(levels), num_rows, are_null, std::move(page));
 }
 
+// (bits, whether values are strings, whether some may be NULL, items: their number, bits, offsets or None, and bytes)
+nb::object tested_values(const BoundColumn& column, Count page) {
+    const auto found = column.own_pages.find(page);
+    if (found == column.own_pages.end()) return nb::none();
+    const TestedValues& values = found->second.values;
+    const auto copy = [](Bytes bytes) { return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()); };
+    nb::object items = nb::none();
+    if (const auto& given = values.items) {
+        const nb::object offsets = given->variable ? nb::object(copy(given->offsets)) : nb::none();
+        items = nb::make_tuple(given->num_items, given->bits, offsets, copy(given->data));
+    }
+    return nb::make_tuple(values.bits, values.are_strings, values.has_nulls, items);
+}
+
 }  // namespace
 
 void bind_pages(nb::module_& m) {
@@ -246,6 +260,7 @@ void bind_pages(nb::module_& m) {
                  for (const auto& [number, page] : self.own_pages) numbers.push_back(number);
                  return numbers;
              })
+        .def("tested_values", tested_values, "page"_a)
         .def(
             "open",
             [](BoundColumn& self, Count page, nb::object reader, Count start, Count end) {

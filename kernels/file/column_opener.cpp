@@ -6,7 +6,6 @@
 #include "layouts/compressed_chunks.h"
 #include "layouts/constant_reader.h"
 #include "layouts/full_zip_reader.h"
-#include "layouts/mini_block_reader.h"
 
 namespace lance {
 
@@ -122,6 +121,68 @@ Bytes own_copy(OpenPage& page, Bytes bytes) {
     return page.own;
 }
 
+// Numbers and indices of these widths are tested as they are stored.
+bool is_tested(const ValueEncoding& values) {
+    const int64_t bits = values.bits;
+    const bool has_width = bits == 8 || bits == 16 || bits == 32 || bits == 64 || bits == 128;
+    return has_width && !is_string(values.codec) && values.list_size == 0;
+}
+
+TestedValues tested(const FlatPage& page, const std::optional<DictionaryItems>& items) {
+    TestedValues values;
+    if (is_tested(page.values)) values.bits = page.values.bits;
+    values.are_strings = is_string(page.values.codec);
+    values.has_nulls = page.definition.has_value();
+    values.items = items;
+    return values;
+}
+
+// A constant is its only item, and no item if all rows are NULL.
+TestedValues tested(const ColumnFormat& format, const std::optional<Bytes>& value, bool has_nulls) {
+    TestedValues values;
+    values.bits = 8;
+    values.has_nulls = has_nulls;
+    DictionaryItems items{value ? 1 : 0, format.bits, format.variable, {}, {}};
+    if (value) items.data = *value;
+    values.items = items;
+    return values;
+}
+
+// The value of an Arrow array of one element: the number of its buffers, their lengths, the buffers. Nothing for a
+// damaged one, or one of another format.
+std::optional<Bytes> value_of_scalar(Bytes scalar, const ColumnFormat& format) {
+    if (size_of(scalar) < 4) return std::nullopt;
+    const auto count = load<uint32_t>(scalar.data());
+    const size_t header = 4 + 4 * size_t{count};
+    if (count < 1 || count > 2 || scalar.size() < header) return std::nullopt;
+    const size_t first_size = load<uint32_t>(scalar.data() + 4);
+    const size_t second_size = count == 2 ? load<uint32_t>(scalar.data() + 8) : 0;
+    if (scalar.size() - header != first_size + second_size) return std::nullopt;
+    const Bytes first = scalar.subspan(header, first_size);
+    if (count == 1) {
+        const bool fits = format.variable || size_of(first) == bytes_for_bits(format.bits);
+        return fits ? std::optional(first) : std::nullopt;
+    }
+    if (!format.variable || (first_size != 8 && first_size != 16)) return std::nullopt;
+    const bool is_narrow = first_size == 8;
+    const uint64_t start = is_narrow ? load<uint32_t>(first.data()) : load<uint64_t>(first.data());
+    const uint64_t end = is_narrow ? load<uint32_t>(first.data() + 4) : load<uint64_t>(first.data() + 8);
+    if (start > end || end > second_size) return std::nullopt;
+    return scalar.subspan(header + first_size + static_cast<size_t>(start), static_cast<size_t>(end - start));
+}
+
+// A bit for each row, 1 for level 0. Nothing for damaged levels.
+std::optional<std::vector<uint8_t>> bits_of_levels(Bytes levels, int64_t num_rows) {
+    if (size_of(levels) != 2 * num_rows) return std::nullopt;
+    std::vector<uint8_t> bits(static_cast<size_t>(bytes_for_bits(num_rows)));
+    for (int64_t row = 0; row < num_rows; ++row) {
+        const auto level = load<uint16_t>(levels.data() + 2 * row);
+        if (level > 1) return std::nullopt;
+        if (level == 0) bits[static_cast<size_t>(row / 8)] |= static_cast<uint8_t>(1U << (row % 8));
+    }
+    return bits;
+}
+
 // The decompressed block of a dictionary. Nothing for a block that claims to become very large.
 std::optional<Bytes> block_of(const DictionaryEncoding& dictionary, Bytes stored, OpenPage& page) {
     if (dictionary.compression) {
@@ -219,14 +280,40 @@ std::optional<OpenPage> ColumnOpener::open_page(const StoredPage& page, const Co
     const PageEncoding encoding = parse_page_encoding(*page.encoding);
     if (const auto* flat = std::get_if<FlatPage>(&encoding)) return open_flat(*flat, page, format);
     if (const auto* zip = std::get_if<ZipPage>(&encoding)) return open_zip(*zip, page, format);
-    const auto* constant = std::get_if<ConstantPage>(&encoding);
-    if (!constant || !page.buffers.empty()) return std::nullopt;
-    if (constant->value && format.list_size != 0) return std::nullopt;
+    if (const auto* constant = std::get_if<ConstantPage>(&encoding)) return open_constant(*constant, page, format);
+    return std::nullopt;
+}
+
+std::optional<OpenPage> ColumnOpener::open_constant(const ConstantPage& constant, const StoredPage& page,
+                                                    const ColumnFormat& format) {
+    const std::vector<int64_t>& buffers = page.buffers;
+    const size_t num_buffers = buffers.size() / 2;
+    const bool is_stored = num_buffers == 1 || num_buffers == 3;
+    const bool has_levels = num_buffers >= 2;
+    const bool has_value = is_stored || constant.value;
+    if (num_buffers > 3 || (is_stored && constant.value) || (has_levels && !has_value)) return std::nullopt;
+    if ((has_levels || !has_value) && !constant.nullable) return std::nullopt;
+    if (has_value && format.list_size != 0) return std::nullopt;
+    const std::optional<Bytes> scalar = is_stored ? need(buffers[0], buffers[1]) : Bytes();
+    const size_t at = is_stored ? 2 : 0;
+    if (has_levels && buffers[at] != buffers[at + 1]) return std::nullopt;  // lists
+    const std::optional<Bytes> levels = has_levels ? need(buffers[at + 2], buffers[at + 3]) : Bytes();
+    if (!scalar || !levels) return std::nullopt;
     OpenPage open;
-    std::optional<Bytes> value;
-    if (constant->value) value = own_copy(open, *constant->value);
-    open.reader = std::make_unique<const ConstantReader>(format, page.num_rows, value);
-    open.num_bytes = kPageBytes + size_of(Bytes(open.own));
+    std::optional<Bytes> value = constant.value;
+    if (is_stored) value = value_of_scalar(*scalar, format);
+    if (has_value && !value) return std::nullopt;
+    if (value) value = own_copy(open, *value);
+    std::optional<Bytes> validity;
+    if (has_levels) {
+        std::optional<std::vector<uint8_t>> bits = bits_of_levels(*levels, page.num_rows);
+        if (!bits) return std::nullopt;
+        open.validity = std::move(*bits);
+        validity = open.validity;
+    }
+    open.reader = std::make_unique<const ConstantReader>(format, page.num_rows, value, validity);
+    open.values = tested(format, value, has_levels);
+    open.num_bytes = kPageBytes + size_of(Bytes(open.own)) + size_of(Bytes(open.validity));
     return open;
 }
 
@@ -251,6 +338,7 @@ std::optional<OpenPage> ColumnOpener::open_flat(const FlatPage& flat, const Stor
         if (items) read.dictionary = items_of(*flat.dictionary, *items);
         if (!read.dictionary) return std::nullopt;
     }
+    open.values = tested(flat, read.dictionary);
     std::unique_ptr<PageReader> reader = std::make_unique<MiniBlockReader>(*open.table, read);
     if (values.compression) {
         reader = std::make_unique<CompressedChunksReader>(*open.table, *values.compression, std::move(reader));
@@ -277,6 +365,7 @@ std::optional<OpenPage> ColumnOpener::open_zip(const ZipPage& zip, const StoredP
         if (!starts) return std::nullopt;
     }
     open.reader = std::make_unique<const FullZipReader>(values, page.num_rows, std::move(starts));
+    open.values.has_nulls = zip.num_levels > 0;
     const int64_t index_bytes = has_index ? kRowStartBytes * (page.num_rows + 1) : 0;
     open.num_bytes = kPageBytes + index_bytes + size_of(Bytes(open.own));
     return open;

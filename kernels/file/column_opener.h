@@ -12,6 +12,7 @@
 
 #include "file/column_reader.h"
 #include "file/columns.h"
+#include "layouts/mini_block_reader.h"
 #include "layouts/page_encoding.h"
 
 namespace lance {
@@ -32,12 +33,22 @@ class KnownBytes {
     std::map<int64_t, Bytes> parts_;  // by start
 };
 
+// What a test of a filter needs to know of the values of a page.
+struct TestedValues {
+    int64_t bits = 0;             // of numbers that are tested as they are stored, or of indices to items; otherwise 0
+    bool are_strings = false;     // byte strings that are tested as they are stored
+    bool has_nulls = false;       // whether some may be NULL
+    std::optional<DictionaryItems> items;  // of a dictionary, or the one value of a constant page
+};
+
 // A page, and what its reader looks into.
 struct OpenPage {
     int64_t number = 0;
     std::unique_ptr<const ChunkTable> table;
     std::vector<uint8_t> own;  // the symbol table, a short dictionary, or the value of a constant
+    std::vector<uint8_t> validity;  // of a constant: a bit for each row
     std::unique_ptr<const PageReader> reader;
+    TestedValues values;
     int64_t start = 0;  // its bytes in the file
     int64_t end = 0;
     int64_t num_bytes = 0;        // approximate memory
@@ -79,6 +90,8 @@ class ColumnOpener {
     std::optional<Bytes> need(int64_t start, int64_t end);
     std::optional<OpenColumn> open_pages(const StoredColumn& stored, const ColumnFormat& format, const Ranges& rows);
     std::optional<OpenPage> open_page(const StoredPage& page, const ColumnFormat& format);
+    std::optional<OpenPage> open_constant(const ConstantPage& constant, const StoredPage& page,
+                                          const ColumnFormat& format);
     std::optional<OpenPage> open_flat(const FlatPage& flat, const StoredPage& page, const ColumnFormat& format);
     std::optional<OpenPage> open_zip(const ZipPage& zip, const StoredPage& page, const ColumnFormat& format);
 

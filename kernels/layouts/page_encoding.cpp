@@ -290,9 +290,7 @@ PageEncoding constant(Bytes message) {
     if (!page.is_known() || page.number(9) != 0 || page.number(10) != 0) return {};
     const uint64_t layer = page.only_number(5);
     if (layer != kAllValidItem && layer != kNullableItem) return {};
-    const std::optional<Bytes> value = page.bytes(6);
-    if (!value && layer != kNullableItem) return {};
-    return ConstantPage{value};
+    return ConstantPage{page.bytes(6), layer == kNullableItem};
 }
 
 }  // namespace

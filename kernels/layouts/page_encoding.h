@@ -37,9 +37,10 @@ struct FlatPage {
     std::optional<DictionaryEncoding> dictionary;
 };
 
-// A page without buffers.
+// A page of one value, which may be in a buffer, or of NULLs only; levels in buffers are not compressed.
 struct ConstantPage {
-    std::optional<Bytes> value;  // none: all rows are NULL
+    std::optional<Bytes> value;
+    bool nullable;
 };
 
 // A full-zip page of values that are NULL or not, without any nesting.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +18,7 @@ from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.format.encodings.tree import General
+from lance_sql.format.file import leaf_column
 from lance_sql.format.file.kernel_columns import OpenColumns
 from lance_sql.format.file.leaves import join
 from lance_sql.format.layouts.reading import Shared, run
@@ -214,6 +216,49 @@ def test_most_columns_are_opened_by_the_kernels(table: Dataset) -> None:
     fragment.read(FieldsToRead(table.snapshot.manifest.schema.fields), row_ranges.single(0, NUM_ROWS))
     # Python opens nested ones, and dictionaries that stay dictionaries
     assert 1 <= len(fragment._columns) <= NUM_COLUMNS // 4
+
+
+MANY_ROWS = 20_000
+
+
+def columns_to_filter() -> dict[str, pa.Array]:
+    """Columns of every kind of page: numbers and texts, of which few are equal, most are, all are, or none has a
+    value."""
+    random = np.random.default_rng(3)
+    numbers = pa.array(random.integers(0, 1 << 40, MANY_ROWS))
+    few = pa.array(random.integers(0, 6, MANY_ROWS))
+    missing = pa.array(random.random(MANY_ROWS) < 0.2)
+    made = {}
+    for name, each in {"many": numbers, "few": few, "one": pa.array([4] * MANY_ROWS)}.items():
+        text = each.cast(pa.string())
+        large = pc.binary_join_element_wise(text, "x" * 300, "")
+        times, wide = each.cast(pa.timestamp("us")), text.cast(pa.large_binary())
+        for kind, array in {"number": each, "text": text, "large": large, "time": times, "wide": wide}.items():
+            made[f"{name}_{kind}"] = array
+            made[f"{name}_{kind}_null"] = pc.if_else(missing, None, array)
+    return made | {"none": pa.nulls(MANY_ROWS, pa.int64()), "no_text": pa.nulls(MANY_ROWS, pa.string())}
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_filters_open_no_page_in_python(tmp_path: Path, version: Version, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = columns_to_filter()
+    lance.write_dataset(pa.table(made | {"row": range(MANY_ROWS)}), tmp_path / "t.lance", data_storage_version=version)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a page was opened in Python")
+
+    monkeypatch.setattr(leaf_column, "open_page", refuse)
+    signs = {"=": operator.eq, "<": operator.lt, ">=": operator.ge}
+    for name, array in made.items():
+        constant = pa.scalar("5").cast(array.type) if array.null_count == MANY_ROWS else array.drop_null()[0]
+        conditions = {"IS NULL": (pc.field(name).is_null(), pc.is_null(array))}
+        for sign, compare in signs.items():
+            answers = getattr(pc, {"=": "equal", "<": "less", ">=": "greater_equal"}[sign])(array, constant)
+            conditions[sign] = compare(pc.field(name), constant), answers.fill_null(False)
+        for sign, (condition, expected) in conditions.items():
+            lance_sql.clear_caches()
+            found = lance_sql.open(tmp_path / "t.lance").scan(["row"], condition).to_table()
+            assert found["row"].to_pylist() == np.flatnonzero(expected).tolist(), (name, sign)
 
 
 CONTENTS = {

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 
 import pyarrow as pa
 
@@ -12,9 +12,8 @@ from lance_sql.format.encodings.tree import Variable
 from lance_sql.format.file import ahead, blob_v2, column_cache
 from lance_sql.format.file.column_cache import Opening
 from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
-from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages
-from lance_sql.format.file.metadata_v2 import ColumnMetadata, MetadataV2, PageMetadata
+from lance_sql.format.file.metadata_v2 import ColumnMetadata, PageMetadata
 from lance_sql.format.file.native_columns import NativeColumn, NativeRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
@@ -219,11 +218,9 @@ class LeafColumn:
         file = self.file
         column = column_cache.cached(file, self._key)
         if column is None or column.reader is not reader:
-            assert isinstance(file.metadata, MetadataV2)
-            page = partial(_open_page, file.bytes, file.metadata, self.index)
             starts = reader.row_starts()
             chain = self.chain.in_kernels
-            column = NativeColumn(file.bytes, starts, chain, self._where, key=self._key, reader=reader, page=page)
+            column = NativeColumn(file.bytes, starts, chain, self._where, key=self._key, reader=reader)
             file.page_cache.keep(self._key, column, replaces=lambda _: True)
         column.adopt(form)
 
@@ -263,12 +260,6 @@ class LeafColumn:
     def _open(self, page: int, head: Sequence[pa.Buffer]) -> Page:
         metadata = self.metadata.pages[page]
         return open_page(metadata.layout, metadata.buffers, metadata.num_rows, head)
-
-
-def _open_page(bytes: FileBytes, metadata: MetadataV2, index: int, number: int) -> Page:
-    """Opens a page of a column. Refers to no reader, because what refers to this function outlives these."""
-    page = metadata.column(index).pages[number]
-    return open_page(page.layout, page.buffers, page.num_rows, bytes.fetch(head_ranges(page.layout, page.buffers)))
 
 
 def _are_short(page: PageMetadata) -> bool:

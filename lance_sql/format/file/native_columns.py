@@ -6,7 +6,7 @@ rows, and the bytes of the files with them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from threading import Lock
@@ -18,7 +18,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages, PageParts
-from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.matching import TestedValues, ValueTest
 from lance_sql.format.layouts.native import Form
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import KnownPage
@@ -45,7 +45,6 @@ class NativeColumn:
     chain: type of its values; the kernels make arrays of the leaf, or of the chain if is_nested
     num_bytes: size of its pages, if it is not the usual one of files
     reader: with pages that the kernels have opened, see `adopt`; None for a new one
-    page: opens a page in Python, for tests of pages that the kernels have opened
 
     Wide tables have thousands of these: what only some need is made when it is needed.
     """
@@ -58,7 +57,6 @@ class NativeColumn:
         "_is_open",
         "_lock",
         "_num_closed",
-        "_page",
         "_pages",
         "_row_starts",
         "_tests",
@@ -82,7 +80,6 @@ class NativeColumn:
         is_nested: bool = False,
         num_bytes: int | None = None,
         reader: _kernels.ColumnReader | None = None,
-        page: Callable[[int], KnownPage] | None = None,
     ) -> None:
         self.file = file
         self.key = key
@@ -97,7 +94,6 @@ class NativeColumn:
         self._num_closed = num_pages
         self._forms: list[Form | None] = [None] * num_pages
         self._pages: dict[int, KnownPage] | None = None
-        self._page = page
         self._whole: dict[int, int] | None = None
         self._tests: dict[ValueTest, _ColumnTest] | None = None
         self._all_items: Items | None = None
@@ -142,16 +138,12 @@ class NativeColumn:
                     if self._whole is None:
                         self._whole = {}
                     self._whole[number] = data.end - data.start
-                # Python opens pages that the kernels do not support, on demand
-                self._keep_page(number, page)
+                if self._pages is None:
+                    self._pages = {}
+                self._pages[number] = page
             # last, because other threads check it
             self._is_open[number] = True
             self._num_closed -= 1
-
-    def _keep_page(self, number: int, page: KnownPage) -> None:
-        if self._pages is None:
-            self._pages = {}
-        self._pages[number] = page
 
     def adopt(self, form: Form) -> None:
         """Notes the pages that the kernels have opened in the reader.
@@ -305,15 +297,12 @@ class NativeColumn:
     def _answer(self, number: int, test: ValueTest, answers: _kernels.ColumnTest) -> bool:
         """Passes the test for a page to the kernels, and returns whether they can answer it."""
         page = self._pages.get(number) if self._pages is not None else None
-        if page is None and self._forms[number] is not None and self._page is not None:
-            with self.where(number):
-                page = self._page(number)
-            self._keep_page(number, page)
+        tested = page or TestedValues.in_kernels(self.reader, number)
         # a reader also has the NULLs of a page that it does not support
-        if page is None or (self._forms[number] is None and test.wants_null is None):
+        if tested is None or (self._forms[number] is None and test.wants_null is None):
             return False
         with self.where(number):
-            answer = page.test(test, self.leaf)
+            answer = tested.test(test, self.leaf)
         if answer is not None:
             answers.set(number, answer)
         return answer is not None

@@ -17,7 +17,7 @@ from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import Block, VariableWidth
 from lance_sql.format.encodings.codecs import decode_fixed_values, decode_variable_values
 from lance_sql.format.layouts import nested
-from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.matching import TestedValues, ValueTest
 from lance_sql.format.layouts.native import NativePage, full_zip_page
 from lance_sql.format.layouts.nest import Chain, Levels, Slots, nest, unravel
 from lance_sql.format.layouts.page import PAGE_BYTES, cluster, concat
@@ -92,9 +92,7 @@ class FullZipPage:
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """See `Page.test`; values must be decoded for tests."""
-        if test.wants_null is None:
-            return None
-        return _kernels.PageTest.validity(not test.wants_null) if self._num_levels else not test.wants_null
+        return TestedValues(None, are_strings=False, has_nulls=self._num_levels > 0).test(test, leaf)
 
     def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
         """See `Page.decode`."""

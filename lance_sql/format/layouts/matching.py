@@ -13,10 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.format.encodings.blocks import Block, to_array
-from lance_sql.format.encodings.tree import Encoding
-from lance_sql.format.layouts.native import are_strings, fixed_width_bits
-from lance_sql.format.layouts.value_codecs import uncompressed
+from lance_sql.format.encodings.blocks import Block, FixedWidth, VariableWidth, to_array
 from lance_sql.values.arrays import BoolMask
 
 KEY_BYTES = 16
@@ -79,28 +76,56 @@ class ValueTest:
     strings: StringRange | None = None
 
 
-def mini_block_test(
-    values: Encoding, dictionary: Block | None, leaf: pa.DataType, test: ValueTest, *, has_nulls: bool
-) -> _kernels.PageTest | bool | None:
-    """Returns the test for values of a mini-block page without lists: one answer for all rows, or a test for the
-    kernels; None if the values must be decoded.
+@dataclass(frozen=True, slots=True)
+class TestedValues:
+    """What a test needs to know of the values of a page.
 
-    leaf: the type of the values
-    has_nulls: whether the page has definition levels
+    bits: of numbers that the kernels test as they are stored, or of indices of items; None for other values
+    are_strings: whether they are byte strings that the kernels test as they are stored
+    has_nulls: whether some may be NULL
+    items: of a dictionary; the one value of a constant page, none if that is NULL
     """
-    if test.wants_null is not None:
-        return _kernels.PageTest.validity(not test.wants_null) if has_nulls else not test.wants_null
-    _, values = uncompressed(values)
-    bits = fixed_width_bits(values)
-    if bits is None:
-        strings = test.strings if dictionary is None and are_strings(values, leaf) else None
-        return None if strings is None else _kernels.PageTest.strings(strings.low, strings.end, strings.inside)
-    if dictionary is not None:
-        return _items_test(bits, to_array(dictionary, _item_type(leaf)), test, has_nulls=has_nulls)
-    keys = test.keys
-    if keys is None or keys.num_bits != bits or pa.types.is_dictionary(leaf):
-        return None
-    return range_test(keys)
+
+    bits: int | None
+    are_strings: bool
+    has_nulls: bool
+    items: Block | None = None
+
+    @classmethod
+    def in_kernels(cls, reader: _kernels.ColumnReader, page: int) -> TestedValues | None:
+        """Returns the values of a page that the kernels have opened; None for another page."""
+        found = reader.tested_values(page)
+        if found is None:
+            return None
+        bits, are_strings, has_nulls, items = found
+        return cls(bits or None, are_strings, has_nulls, _block(*items) if items is not None else None)
+
+    def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
+        """Returns one answer for all rows, or a test for the kernels; None if the values must be decoded.
+
+        leaf: the type of the values
+        """
+        if self.items is not None and self.items.num_values == 0:
+            return bool(test.wants_null)
+        if test.wants_null is not None:
+            return _kernels.PageTest.validity(not test.wants_null) if self.has_nulls else not test.wants_null
+        if self.bits is None:
+            strings = test.strings if self.are_strings and self.items is None else None
+            return None if strings is None else _kernels.PageTest.strings(strings.low, strings.end, strings.inside)
+        if self.items is not None:
+            return _items_test(self.bits, to_array(self.items, _item_type(leaf)), test, has_nulls=self.has_nulls)
+        keys = test.keys
+        if keys is None or keys.num_bits != self.bits or pa.types.is_dictionary(leaf):
+            return None
+        return range_test(keys)
+
+
+def _block(num_items: int, bits: int, offsets: bytes | None, data: bytes) -> Block:
+    if offsets is None:
+        return FixedWidth(num_items, bits, pa.py_buffer(data))
+    # a constant has no offsets
+    ends = offsets or np.array([0, len(data)], f"<i{bits // 8}").tobytes()
+    return VariableWidth(num_items, bits, pa.py_buffer(ends), pa.py_buffer(data))
 
 
 def range_test(keys: KeyRange) -> _kernels.PageTest:
@@ -113,8 +138,8 @@ def _items_test(bits: int, items: pa.Array, test: ValueTest, *, has_nulls: bool)
     answers = test.answers(items)
     if not answers.any():
         return False
-    if answers.all() and not has_nulls:
-        return True
+    if answers.all():
+        return _kernels.PageTest.validity(True) if has_nulls else True
     return _kernels.PageTest.items(answers.view(np.uint8)) if bits != 128 else None
 
 

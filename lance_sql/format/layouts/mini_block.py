@@ -21,12 +21,13 @@ from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.codecs import decode_block, decode_mini_block
 from lance_sql.format.layouts import nested
 from lance_sql.format.layouts.levels import LevelEncoding, level_encoding
-from lance_sql.format.layouts.matching import ValueTest, mini_block_test
-from lance_sql.format.layouts.native import NativePage, mini_block_page
+from lance_sql.format.layouts.matching import TestedValues, ValueTest
+from lance_sql.format.layouts.native import NativePage, are_strings, fixed_width_bits, mini_block_page
 from lance_sql.format.layouts.nest import Chain, Slots, nest, unravel
 from lance_sql.format.layouts.page import PAGE_BYTES, cluster, concat
 from lance_sql.format.layouts.reading import Reading
 from lance_sql.format.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
+from lance_sql.format.layouts.value_codecs import uncompressed
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64
@@ -130,7 +131,9 @@ class MiniBlockPage:
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """See `Page.test`."""
         has_nulls = self._def is not None and max_definition(self._layout.layers) > 0
-        return mini_block_test(self._layout.values, self._dictionary, leaf, test, has_nulls=has_nulls)
+        _, values = uncompressed(self._layout.values)
+        tested = TestedValues(fixed_width_bits(values), are_strings(values, leaf), has_nulls, self._dictionary)
+        return tested.test(test, leaf)
 
     def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
         """See `Page.decode`."""

@@ -3,7 +3,7 @@ integers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import Outcome, ValueOrder
+from lance_sql.format.file.kernel_columns import OpeningTogether
 from lance_sql.format.file.leaves import is_leaf
 from lance_sql.format.file.located_rows import InPages, PageParts
 from lance_sql.format.file.native_columns import NativeRows
@@ -125,6 +126,7 @@ class EncodedFilter:
         self._system_columns = plan.filter_system_columns
         self._fragment = fragment
         self._rows = rows
+        self._opening = OpeningTogether(self._stored_columns(), rows)
         self._column_indices: dict[Path, int] = {}
         self.columns: list[TestedColumn] = []
         self.columns_of: list[int] = []
@@ -263,6 +265,10 @@ class EncodedFilter:
                 return self._add_boolean(column_index, op, value)
         return number
 
+    def _stored_columns(self) -> Iterator[Column]:
+        for field in self._fields.values():
+            yield from self._fragment.columns_of(field)
+
     def _column_index(self, path: Path) -> int | None:
         if path in self._column_indices:
             return self._column_indices[path]
@@ -284,8 +290,16 @@ class EncodedFilter:
             inside = member(self._fragment, field, tuple(below), self._rows)
             return TestedColumn(inside[0], field, inside[1]) if inside is not None else None
         type = arrow_field(field).type
-        native = _native(self._fragment, field, type, self._rows)
+        native = self._native(field, type)
         return TestedColumn(type, field, native) if native is not None else None
+
+    def _native(self, field: Field, type: pa.DataType) -> NativeRows | None:
+        if not is_leaf(field):
+            return None
+        columns: Sequence[Column] = tuple(self._fragment.columns_of(field))
+        if not columns:
+            return missing_column(self._fragment, field.name, type, self._rows)
+        return streamed(columns[0], self._rows, opening=self._opening) if len(columns) == 1 else None
 
     def _answer(self, column_index: int, test: ValueTest) -> int | None:
         native = self.columns[column_index].native
@@ -298,15 +312,6 @@ class EncodedFilter:
         self.answers.append(answer)
         self.columns_of.append(column_index)
         return len(self.answers) - 1
-
-
-def _native(fragment: OpenFragment, field: Field, type: pa.DataType, rows: RowRanges) -> NativeRows | None:
-    if not is_leaf(field):
-        return None
-    columns: Sequence[Column] = tuple(fragment.columns_of(field))
-    if not columns:
-        return missing_column(fragment, field.name, type, rows)
-    return streamed(columns[0], rows) if len(columns) == 1 else None
 
 
 def _behind_tests(steps: Sequence[_kernels.FilterStep], num_tests: int) -> list[_kernels.FilterStep]:
