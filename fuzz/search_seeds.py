@@ -62,7 +62,7 @@ def seeds(root: Path) -> Iterator[Values]:
         if kind == "INVERTED":
             dataset.create_scalar_index("s", "INVERTED", **options)
         else:
-            dataset.indices.create("v", kind, metric=metric, num_partitions=3, **options)
+            dataset.create_index("v", kind, metric=metric, num_partitions=3, **options)
         lance.dataset(path).delete("k % 11 = 4")
         is_ngram = {"is_ngram": 1} if options.get("base_tokenizer") == "ngram" else {}
         yield {**files_below(Path(path)), "column": "s" if kind == "INVERTED" else "v", **is_ngram}
