@@ -3,6 +3,7 @@
     json_get_int(v, 'a') > 7                  index of v at a, int64       v > 7
     v->>'a' IN ('x', 'y')                     index of v at a, text        v IN ('x', 'y')
     json_extract(v, '$.a') = '"x"'            index of v at a, text        v = 'x'
+    v->>'a' = '7'                             index of v at a, int64       v = 7
 
 Writers of these indices refuse documents with other members at the path than one type. They look into lists on the way
 to a member, and filters do not: an entry may have a value where the member is missing. No condition that is true for a
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pyarrow as pa
 
@@ -32,6 +33,7 @@ from lance_sql.reads.scan.predicates import (
     Predicate,
     Term,
     TextMatch,
+    Value,
     json_paths,
     plain_type,
 )
@@ -52,6 +54,12 @@ _SAME: Final = {
     pa.string(): ("json_get_string", "json_extract_string"),
 }
 """Functions whose results are the values in an index of a type."""
+
+_KINDS: Final = {pa.string(): str, pa.int64(): int, pa.float64(): float, pa.bool_(): bool}
+
+_JSON: Final = frozenset({"json_extract"})
+_TEXTS: Final = _JSON | {"json_extract_string", "json_get_string"}
+"""Functions whose results are the JSON texts of numbers and booleans; those of strings are of `_JSON` alone."""
 
 
 def member_of(predicate: Predicate) -> Member | None:
@@ -90,13 +98,12 @@ def on_values(predicate: Predicate, column: Path, type: pa.DataType) -> Predicat
         case Compare(op, Call() as call, Literal(value, of)):
             if _is_same(call, plain):
                 return Compare(op, ColumnRef(column), Literal(value, of))
-            if call.function == "json_extract" and op == "=":
-                return _equals(column, [str(value)], plain)
+            if op == "=":
+                return _equals(column, call, [str(value)], plain)
         case In(Call() as call, values, of, has_null):
             if _is_same(call, plain):
                 return In(ColumnRef(column), values, of, has_null)
-            if call.function == "json_extract":
-                return _equals(column, [str(value) for value in values], plain)
+            return _equals(column, call, [str(value) for value in values], plain)
         case TextMatch(kind, Call() as call, pattern) if _is_same(call, plain):
             return TextMatch(kind, ColumnRef(column), pattern)
     return None
@@ -106,17 +113,32 @@ def _is_same(call: Call, plain: pa.DataType) -> bool:
     return call.function in _SAME.get(plain, ())
 
 
-def _equals(column: Path, texts: Sequence[str], plain: pa.DataType) -> Predicate | None:
-    """Returns a condition for the strings with these JSON texts."""
-    if plain != pa.string():
+def _equals(column: Path, call: Call, texts: Sequence[str], plain: pa.DataType) -> Predicate | None:
+    """Returns a condition for the values of which a function returns one of these texts."""
+    is_text = plain == pa.string()
+    if call.function not in (_JSON if is_text else _TEXTS):
         return None
     try:
-        strings = [json.loads(text) for text in texts]
-    except ValueError:
+        values = [_value(text, plain) for text in texts]
+    except (ValueError, OverflowError):
         return None
-    if not all(isinstance(each, str) for each in strings):
-        return None
-    return In(ColumnRef(column), tuple(strings), pa.large_string())
+    return In(ColumnRef(column), tuple(values), pa.large_string() if is_text else plain)
+
+
+def _value(text: str, plain: pa.DataType) -> Value:
+    """Returns the value with a JSON text.
+
+    raises: ValueError, OverflowError for values that an index of this type cannot have
+    """
+    value: Any = json.loads(text)
+    kind = _KINDS.get(plain)
+    if kind is float and type(value) is int:
+        value = float(value)
+    found = type(value)
+    if found is not kind or (kind is int and not -(2**63) <= value < 2**63):
+        raise ValueError(text)
+    made: Value = value
+    return made
 
 
 def _terms(predicate: Predicate) -> Iterator[Term | None]:
