@@ -19,6 +19,7 @@ from lance_sql.format.layouts.reading import Shared, run
 from lance_sql.format.proto import table_pb2, transaction_pb2
 from lance_sql.format.schema import Field
 from lance_sql.store import ByteRange, MemoryStore
+from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import list_versions
@@ -95,7 +96,7 @@ def read_opened(values: Values) -> None:
             continue
         middle = opened.num_rows // 2
         for rows in (row_ranges.single(0, opened.num_rows), np.array([[0, 1], [middle, middle + 1]], np.int64)):
-            found = opened.read(fields, rows)
+            found = opened.read(FieldsToRead(fields), rows)
             _check(pa.record_batch(found, [field.name for field in fields]))
             for field, array in zip(fields, found, strict=True):
                 try:

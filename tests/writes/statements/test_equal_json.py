@@ -57,7 +57,7 @@ def test_text_that_is_no_json_is_refused_with_its_row(tmp_path: Path) -> None:
         table.merge(rows("column", [*GIVEN[:-1], "{"]), on="id")
 
 
-FIELD = JSON.with_name("j")
+COLUMN = JSON.with_name("j")
 DOORS: dict[str, Callable[[Dataset, Dataset, pa.Table], object]] = {
     "merge": lambda table, other, given: table.merge(given, on="j"),
     "diff": lambda table, other, given: lance_sql.diff(table, other, key="j"),
@@ -80,7 +80,7 @@ DOORS: dict[str, Callable[[Dataset, Dataset, pa.Table], object]] = {
         f"ALTER TABLE '{table.uri}' SET UNENFORCED PRIMARY KEY (j)"
     ),
     "primary key of a new table": lambda table, other, given: lance_sql.write(
-        given.cast(pa.schema([given.schema.field(0), with_key(FIELD)])), "key.lance"
+        given.cast(pa.schema([given.schema.field(0), with_key(COLUMN)])), "key.lance"
     ),
 }
 
