@@ -138,6 +138,11 @@ class Schema:
         return by_id
 
     @cached_property
+    def has_stored_dictionaries(self) -> bool:
+        """Whether the manifest file of each version has values of dictionaries, as in files of version 0.1."""
+        return any(field.dictionary is not None for field in self.by_id.values())
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the top-level fields, in order."""
         return tuple(field.name for field in self.fields)

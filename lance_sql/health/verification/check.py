@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -20,7 +21,7 @@ from lance_sql.errors import TABLE_ERRORS, CorruptFile, LanceError, at
 from lance_sql.format.schema import Field
 from lance_sql.health.lineage_audit.faults import Kind
 from lance_sql.health.lineage_audit.lineage import Lineage
-from lance_sql.health.verification import rows_check
+from lance_sql.health.verification import identities, rows_check
 from lance_sql.health.verification.findings import Findings, errors_of, note_columns, pages_in
 from lance_sql.health.verification.mended import mended
 from lance_sql.health.verification.verification_report import Compared, Report
@@ -31,8 +32,8 @@ from lance_sql.store.open import with_manifest_store
 from lance_sql.table.compared_files import ComparedFiles
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.fragments import Fragments
+from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_snapshot import list_snapshots
-from lance_sql.table.paths import BasePath
 from lance_sql.table.refs import Ref
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import TooLong, read_bytes
@@ -112,6 +113,21 @@ def audit(
         return check.run(place_text(uri), snapshots, with_refs=False)
 
 
+@dataclass(frozen=True, slots=True)
+class _Fragment:
+    """Result of the check of a fragment.
+
+    records: problems of records about rows that are readable nevertheless
+    damaged: names of damaged columns
+    whole: nothing that all columns need is damaged
+    """
+
+    errors: Sequence[LanceError]
+    records: Sequence[LanceError]
+    damaged: Collection[str]
+    whole: bool
+
+
 class _Check:
     """One walk through versions. Files that several versions share are read once.
 
@@ -130,6 +146,7 @@ class _Check:
         self._columns: dict[int, tuple[str, ...]] = {}
         self._damaged: dict[int, tuple[str, ...]] = {}
         self._checked: dict[object, list[LanceError]] = {}
+        self._fragments: dict[object, _Fragment] = {}
 
     def run(self, uri: str, snapshots: Sequence[Snapshot], *, with_refs: bool) -> Report:
         opened = [snapshot for snapshot in snapshots if self._opens(snapshot)]
@@ -199,7 +216,11 @@ class _Check:
             whole = whole and not unreadable
             for fragment in fragments:
                 if self._opens_files:
-                    whole = self._fragment(snapshot, fragment, errors, records, damaged) and whole
+                    found = self._fragment(snapshot, fragment)
+                    errors += found.errors
+                    records += found.records
+                    damaged.update(found.damaged)
+                    whole = whole and found.whole
                 differing = self._bytes(snapshot, fragment)
                 errors += differing
                 whole = note_columns(differing, damaged) and whole
@@ -221,26 +242,34 @@ class _Check:
             self._findings.add(snapshot.version, of_indices, "index")
         self._describe_columns(snapshot, damaged, whole=whole)
 
-    def _fragment(
-        self,
-        snapshot: Snapshot,
-        fragment: Fragment,
-        errors: list[LanceError],
-        records: list[LanceError],
-        damaged: set[str],
-    ) -> bool:
-        """Opens the files of a fragment; returns False if an error is about all columns."""
-        errors += [error for file in fragment.files for error in self._file(snapshot, file)]
+    def _fragment(self, snapshot: Snapshot, fragment: Fragment) -> _Fragment:
+        """Opens the files of a fragment, once for all versions that have it in the same form."""
+        schema = snapshot.manifest.schema
+        in_manifest = snapshot.manifest_path if schema.has_stored_dictionaries else None
+        stable = snapshot.manifest.has_stable_row_ids
+        key = fragment, schema, identities.base_paths(snapshot, fragment), in_manifest, stable
+        found = self._fragments.get(key)
+        if found is None:
+            found = self._fragments[key] = self._check_fragment(snapshot, fragment)
+        return found
+
+    def _check_fragment(self, snapshot: Snapshot, fragment: Fragment) -> _Fragment:
+        errors = [error for file in fragment.files for error in self._file(snapshot, file)]
         of_rows = self._rows(snapshot, fragment)
         errors += of_rows
+        records: list[LanceError] = []
+        damaged = set()
+        rows, stored = snapshot.open(fragment), identities.of_files(snapshot, fragment)
         for column in snapshot.manifest.schema.fields:
-            in_column = self._column(snapshot, fragment, column)
+            identity = identities.of_column(snapshot, stored, column)
+            in_column = self._column(rows, column, identity)
             errors += in_column
             if in_column:
                 damaged.add(column.name)
             elif rows_check.claims_no_nulls(column):
-                records += self._nulls(snapshot, fragment, column)
-        return not of_rows
+                # readable nevertheless
+                records += self._once(("nulls", *identity), partial(rows_check.check_nulls, rows, column))
+        return _Fragment(errors, records, damaged, whole=not of_rows)
 
     def _describe_columns(self, snapshot: Snapshot, damaged: Collection[str], *, whole: bool) -> None:
         """Records the readable columns of a version.
@@ -305,16 +334,14 @@ class _Check:
                 with at(file=opened.path):
                     raise CorruptFile(f"the file has {opened.bytes.size} bytes, the manifest records {file.size_bytes}")
 
-        return self._once(("file", file, _base_path(snapshot, file.base_id)), check)
+        return self._once(("file", file, identities.base_path(snapshot, file.base_id)), check)
 
     def _rows(self, snapshot: Snapshot, fragment: Fragment) -> list[LanceError]:
         stable = snapshot.manifest.has_stable_row_ids
         check = partial(rows_check.check_rows, snapshot.open(fragment), fragment, has_stable_row_ids=stable)
-        return self._once(("rows", fragment, _base_paths(snapshot, fragment), stable), check)
+        return self._once(("rows", fragment, identities.base_paths(snapshot, fragment), stable), check)
 
-    def _column(self, snapshot: Snapshot, fragment: Fragment, column: Field) -> list[LanceError]:
-        rows = snapshot.open(fragment)
-
+    def _column(self, rows: OpenFragment, column: Field, identity: tuple[Hashable, ...]) -> list[LanceError]:
         def check() -> None:
             for stored in rows.columns_of(column):
                 # parses the layout of every page
@@ -322,12 +349,7 @@ class _Check:
             if self._deep and rows.num_rows:
                 rows_check.decode(rows, column)
 
-        return self._once(("column", *_values(snapshot, fragment, column)), check)
-
-    def _nulls(self, snapshot: Snapshot, fragment: Fragment, column: Field) -> list[LanceError]:
-        """Checks for NULLs that contradict the schema; they are readable nevertheless."""
-        check = partial(rows_check.check_nulls, snapshot.open(fragment), column)
-        return self._once(("nulls", *_values(snapshot, fragment, column)), check)
+        return self._once(("column", *identity), check)
 
     def _once(self, key: object, check: Callable[[], object]) -> list[LanceError]:
         errors = self._checked.get(key)
@@ -375,26 +397,3 @@ def _parsed(fragments: Fragments, fragment_index: int) -> tuple[list[Fragment], 
     parsed: list[Fragment] = []
     errors = errors_of(lambda: parsed.append(fragments[fragment_index]), fragments.file)
     return parsed, errors
-
-
-def _values(snapshot: Snapshot, fragment: Fragment, column: Field) -> tuple[Hashable, ...]:
-    """Returns everything that determines the values of a column; equal for versions that share them."""
-    # values of early dictionaries are in the manifest file
-    in_manifest = snapshot.manifest_path if _has_dictionary(column) else None
-    return column, fragment.physical_rows, fragment.files, _base_paths(snapshot, fragment), in_manifest
-
-
-def _has_dictionary(column: Field) -> bool:
-    return column.dictionary is not None or any(map(_has_dictionary, column.children))
-
-
-def _base_paths(snapshot: Snapshot, fragment: Fragment) -> tuple[BasePath | None, ...]:
-    """Returns the base paths of the files of a fragment."""
-    numbers = [file.base_id for file in fragment.files]
-    if fragment.deletion_file is not None:
-        numbers.append(fragment.deletion_file.base_id)
-    return tuple(_base_path(snapshot, number) for number in numbers)
-
-
-def _base_path(snapshot: Snapshot, number: int | None) -> BasePath | None:
-    return snapshot.manifest.base_paths.get(number) if number is not None else None
