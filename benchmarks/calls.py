@@ -92,7 +92,8 @@ def changed(path: Path) -> lance_sql.Dataset:
     made = made.update({"amount": 1.0}, "k % 1000 = 7")
     made = made.delete("k = 5")
     made = made.merge(pa.table({"k": [11, -1], "day": pa.array([1, 2], pa.int32())}), on="k").latest()
-    return lance_sql.write(_row(-2), made, mode="append")
+    lance_sql.write(_row(-2), made, mode="append")
+    return lance_sql.open(path)
 
 
 def _row(key: int) -> pa.Table:
@@ -184,6 +185,9 @@ OPERATIONS: Final[dict[str, Make]] = {
     "lookup in DuckDB in a settled table": _in_duckdb("SELECT * FROM '{}' WHERE k = {}", is_settled=True),
     "sum in DuckDB": _in_duckdb("SELECT sum(amount) FROM '{}'"),
     "changes of a version": _reads(lambda made: made.changes(3, 4).to_table(), changed),
+    "changes of a version, opened anew": _reads(
+        lambda made: lance_sql.open(made.uri).changes(3, 4).to_table(), changed
+    ),
     "versions": _reads(lambda made: made.versions(), changed),
     "history": _reads(lambda made: made.history(), changed),
     "search": _reads(lambda made: made.search(lance_sql.nearest([0.5] * 16), k=3), _searched),

@@ -204,14 +204,14 @@ class BranchHistory:
         if snapshot is None:
             return ComparedVersion(None, self.snapshot.open_fragments)
         manifest = snapshot.manifest
-        if any(field.dictionary is not None for field in manifest.schema.by_id.values()):
-            # their values are in the manifest file of each version
+        if manifest.schema.has_stored_dictionaries:
             return ComparedVersion(snapshot, snapshot.open_fragments)
-        bases = tuple(sorted((number, base.path) for number, base in manifest.base_paths.items()))
-        key = (snapshot.store.uri, bases, manifest.has_stable_row_ids)
+        key = _files_of(snapshot)
         side = self._sides.get(key)
         if side is None:
-            side = self._sides[key] = ComparedVersion(snapshot, snapshot.open_fragments)
+            # the handle keeps open what it reads
+            opened = self.snapshot if self.snapshot.is_read and _files_of(self.snapshot) == key else snapshot
+            side = self._sides[key] = ComparedVersion(snapshot, opened.open_fragments)
         return replace(side, snapshot=snapshot)
 
     def commit(self, version: int) -> Commit:
@@ -329,6 +329,12 @@ class BranchHistory:
             if transaction is not None and transaction.operation == "clone":
                 return first
         return 1
+
+
+def _files_of(snapshot: Snapshot) -> object:
+    """Returns a value that is equal for versions whose files of one name are the same file."""
+    bases = tuple(sorted((number, base.path) for number, base in snapshot.manifest.base_paths.items()))
+    return snapshot.store.uri, bases, snapshot.manifest.has_stable_row_ids
 
 
 def origin(snapshot: Snapshot) -> CommitOrigin:

@@ -25,19 +25,21 @@ class OpenFragments:
 
     def __init__(self, files: TableFiles) -> None:
         self.files = files
-        self._open: LruCache[int, OpenFragment] = LruCache("open fragments", most_entries=MAX_OPEN_FRAGMENTS)
+        self._open: LruCache[object, OpenFragment] = LruCache("open fragments", most_entries=MAX_OPEN_FRAGMENTS)
 
     def __reduce__(self) -> tuple[type[OpenFragments], tuple[TableFiles]]:
         return OpenFragments, (self.files,)
 
     def get(self, fragment: Fragment) -> OpenFragment:
         """Returns the opened fragment. Files are read on demand."""
-        opened = self._open.get(fragment.id)
+        # change feeds read fragments without their deletions
+        key = fragment.id if fragment.deletion_file is None else (fragment.id, fragment.deletion_file)
+        opened = self._open.get(key)
         if opened is not None and _is_of(opened, fragment):
             return opened
         # a changed fragment keeps its id
         made = OpenFragment(self.files, fragment)
-        return self._open.keep(fragment.id, made, lambda known: not _is_of(known, fragment))
+        return self._open.keep(key, made, lambda known: not _is_of(known, fragment))
 
     @property
     def num_bytes(self) -> int:

@@ -152,6 +152,11 @@ class Snapshot:
         return self._file.path
 
     @property
+    def is_read(self) -> bool:
+        """Whether the manifest was read."""
+        return self._manifest is not None
+
+    @property
     def manifest(self) -> Manifest:
         """Content of the version.
 

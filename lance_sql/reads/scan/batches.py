@@ -294,13 +294,17 @@ def grouped(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Itera
     num_rows = 0
     for piece in pieces:
         is_full = num_rows + piece.num_rows > most_rows or len(batch) == PIECES_TOGETHER
-        if batch and (is_full or not (piece.is_short and batch[-1].is_short)):
+        if batch and (is_full or not _are_read_alike(batch[-1], piece)):
             yield batch
             batch, num_rows = [], 0
         batch.append(piece)
         num_rows += piece.num_rows
     if batch:
         yield batch
+
+
+def _are_read_alike(piece: Piece, other: Piece) -> bool:
+    return (piece.is_short and other.is_short) or (piece.is_few and other.is_few)
 
 
 def rows_per_batch(row_bytes: float, wanted: int | None = None, *, keeps_all: bool = False) -> int:

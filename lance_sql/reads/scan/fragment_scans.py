@@ -72,8 +72,10 @@ class FragmentScans(Sequence[FragmentScan]):
         """Returns the candidate rows of a version."""
         indices, parts = candidates.fragment_indices, candidates.parts
         counts = candidates.physical_rows()
-        for position in np.flatnonzero(np.isin(indices, list(parts))).tolist() if parts else ():
-            counts[position] = row_ranges.count(parts[int(indices[position])])
+        partial = list(parts)
+        for index, position in zip(partial, np.searchsorted(indices, partial).tolist(), strict=True):
+            if position < len(indices) and indices[position] == index:
+                counts[position] = row_ranges.count(parts[index])
         snapshot = candidates.snapshot
         return cls(snapshot.label, candidates.fragments, indices, counts, parts, tuple(passing))
 

@@ -153,10 +153,18 @@ def parts(
     row_bytes = 0.0
     if columns:
         located = (_by_addresses if by_address else _by_ids)(plan, snapshot, wanted)
-        fragments = (fragment for fragment, _, _ in located)
-        row_bytes = max((read_shape.of(plan, fragment).row_bytes for fragment in fragments), default=0.0)
+        row_bytes = max((_row_bytes(plan, fragment, len(wanted)) for fragment, _, _ in located), default=0.0)
     most = max(1, min(MAX_PART_ROWS, int(MAX_PART_BYTES / max(row_bytes + more_bytes, 1))))
     return (slice(start, start + most) for start in range(0, len(wanted), most))
+
+
+def _row_bytes(plan: ReadPlan, fragment: OpenFragment, num_rows: int) -> float:
+    """Returns the approximate Arrow bytes of a row; of few rows an upper bound, which opens no column."""
+    files = fragment.fragment.files
+    stored = sum(file.size_bytes for file in files)
+    # no value is longer than its file
+    is_bound = not plan.has_blobs and stored * num_rows <= MAX_PART_BYTES and all(file.size_bytes for file in files)
+    return stored if is_bound else read_shape.of(plan, fragment).row_bytes
 
 
 def _in_order(table: pa.Table, order: I64) -> pa.Table:
