@@ -148,7 +148,9 @@ class ReadPlan:
     @cached_property
     def to_read(self) -> FieldsToRead:
         """All fields, with the types of those in the result."""
-        return FieldsToRead(self.fields, self.delivered) if self.filter_fields else self.columns.to_read
+        of_columns = self.columns.to_read
+        are_in_columns = all(field in of_columns.fields for field in self.filter_fields)
+        return of_columns if are_in_columns else FieldsToRead(self.fields, self.delivered)
 
     @cached_property
     def key(self) -> object:

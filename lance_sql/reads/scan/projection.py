@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
@@ -21,6 +21,7 @@ from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.snapshot import Snapshot
 
 _MOST_KEYS: Final = 1024
+_MOST_TYPES: Final = 16
 _MOST_BYTES: Final = 16 << 20
 _COLUMN_BYTES: Final = 512
 
@@ -64,6 +65,27 @@ class Columns(tuple[OutputColumn, ...]):
     def of(cls, columns: Iterable[OutputColumn]) -> Columns:
         """Returns the columns; the same object if it is one of these."""
         return columns if isinstance(columns, Columns) else cls(columns)
+
+    def with_types(self, types: Mapping[str, pa.DataType]) -> Columns:
+        """Returns the columns with other types for some of them, the same object each time.
+
+        types: by column name; other names are ignored
+        """
+        changed = tuple([(column.name, types[column.name]) for column in self if column.name in types])
+        if not changed:
+            return self
+        found = self._by_types.get(changed)
+        if found is None:
+            if len(self._by_types) >= _MOST_TYPES:
+                self._by_types.clear()
+            arrows = [column.arrow.with_type(types.get(column.name, column.arrow.type)) for column in self]
+            columns = [replace(column, arrow=arrow) for column, arrow in zip(self, arrows, strict=True)]
+            found = self._by_types[changed] = Columns(columns)
+        return found
+
+    @cached_property
+    def _by_types(self) -> dict[tuple[tuple[str, pa.DataType], ...], Columns]:
+        return {}
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

@@ -40,7 +40,7 @@ def _read_evaluated(plan: ReadPlan, batch: Batch, predicate: Predicate) -> pa.Re
     if batch[0].is_few and not documents:
         # reading all columns at once takes less time than leaving out values of a few rows
         arrays = _read_fields(plan.to_read, batch)
-        known = dict(zip(plan.fields, arrays, strict=True))
+        known = dict(zip(plan.to_read.fields, arrays, strict=True))
         arrays = [known[field] for field in tested]
     else:
         arrays = _read_fields(FieldsToRead(tested, {**plan.delivered, **documents}), batch)

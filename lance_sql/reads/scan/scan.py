@@ -53,13 +53,7 @@ class Scan(Relation):
 
         types: by column name; other names are ignored
         """
-        if not any(column.name in types for column in self.columns):
-            return self
-        columns = tuple(
-            replace(column, arrow=column.arrow.with_type(types.get(column.name, column.arrow.type)))
-            for column in self.columns
-        )
-        return replace(self, columns=columns)
+        return replace(self, columns=Columns.of(self.columns).with_types(types))
 
     @cached_property
     def schema(self) -> pa.Schema:
