@@ -77,6 +77,10 @@ class LanceError(Exception):
         return f"{one_line(self.table)}: {self.in_table}"
 
 
+NO_TABLE: Final = ("No Lance table at", "No table ")
+"""First words of the messages for a path, and for a name in a catalog, without a table."""
+
+
 class TableNotFound(LanceError, FileNotFoundError):
     """There is no table at the given place."""
 

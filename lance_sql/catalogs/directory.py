@@ -24,7 +24,7 @@ import pyarrow as pa
 import lance_sql.opening
 from lance_sql.catalogs.contract import BETWEEN, Catalog, Name, TableEntry, new_parts, object_id, parts
 from lance_sql.dataset import Dataset
-from lance_sql.errors import CorruptFile, InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
+from lance_sql.errors import NO_TABLE, CorruptFile, InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.format.schema import primary_key
 from lance_sql.jobs.writing import write
 from lance_sql.store.contract import check_path
@@ -82,7 +82,7 @@ class DirectoryCatalog(Catalog):
         if folders:
             _check_one(self._folder, wanted, folders)
             return TableEntry(wanted, self._at(folders[0]))
-        raise TableNotFound(f"No table {'.'.join(wanted)} in {self._folder}. Tables: {self._table_names()}")
+        raise TableNotFound(f"{NO_TABLE[1]}{'.'.join(wanted)} in {self._folder}. Tables: {self._table_names()}")
 
     def properties(self, namespace: Name) -> dict[str, str]:
         wanted = self._namespace(namespace)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
-from lance_sql.errors import CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
+from lance_sql.errors import NO_TABLE, CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.store import Store, check_path, open_store
 from lance_sql.store.open import below, files_uri, local_path
 from lance_sql.table import address, refs, versions
@@ -216,7 +216,7 @@ def _check_table(main: Store, uri: str) -> None:
         reason = "no manifest in _versions"
     else:
         reason = "no _versions directory"
-    message = f"No Lance table at {shown(uri)!r} ({reason})"
+    message = f"{NO_TABLE[0]} {shown(uri)!r} ({reason})"
     if path is not None and os.path.isfile(path) and os.path.splitext(path)[1].lower() in _OTHER_FORMATS:
         # a table of a similar name is not the intended one
         raise TableNotFound(f"{message}. To write its rows to a table: lance-sql write new.lance {shown(uri)}")

@@ -25,6 +25,10 @@ MAX_FILE_NAME: Final = 255
 """Maximum length of the name of a file or folder, in bytes of UTF-8."""
 
 _MAX_BYTES: Final = MAX_FILE_NAME - len(".lance")
+# The folder of a table in a namespace begins with eight digits, and has both names.
+_MAX_BYTES_OF_NAMESPACE: Final = MAX_FILE_NAME - len("00000000_$t")
+
+_SCHEMAS_OF_ENGINES: Final = ("information_schema", "pg_catalog")
 
 _WORD: Final = re.compile(r"[A-Za-z0-9._-]+")
 # A file name has up to 255 bytes, some of which the store may need for a temporary name.
@@ -112,13 +116,15 @@ def _checked_text(name: object, kind: Kind) -> str:
 def _check_folder(name: str, kind: Kind) -> None:
     if any(sign in name for sign in "/\\$") or _has_control(name) or name in (".", ".."):
         raise _refused(name, kind, "leave '/', '\\', '$' and control characters out, and do not call it '.' or '..'")
-    length = len(name.encode())
-    if length > _MAX_BYTES:
-        raise InvalidArgument(f"{name[:40]!r}... has {length} bytes: the name of a {kind} has at most {_MAX_BYTES}")
+    length, most = len(name.encode()), _MAX_BYTES_OF_NAMESPACE if kind == "namespace" else _MAX_BYTES
+    if length > most:
+        raise InvalidArgument(f"{name[:40]!r}... has {length} bytes: the name of a {kind} has at most {most}")
     if ".lance@" in name.lower():
         raise _refused(name, kind, "leave '.lance@' out, which begins a version of another table")
     if kind == "namespace" and "." in name:
         raise _refused(name, kind, "leave '.' out, which separates nested namespaces")
+    if kind == "namespace" and sql_folded(name) in _SCHEMAS_OF_ENGINES:
+        raise _refused(name, kind, "engines have a schema of their own of this name; choose another one")
 
 
 def _check_word(name: str, kind: Kind) -> None:

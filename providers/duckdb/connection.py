@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import duckdb
 
-from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.errors import NO_TABLE, InvalidArgument, UnsupportedFeature
 from lance_sql.providers import attached
 
 __name__ = "duckdb.lance_sql"
@@ -116,10 +116,13 @@ def _parts(connection: Connection, query: Any) -> list[Any] | None:
 
 
 def _bound(connection: Connection, method: Any, query: Any, args: Any, options: Any) -> Any:
-    """Calls a method of DuckDB, and once more if it does not know a table and attached catalogs have others now."""
+    """Calls a method of DuckDB, and once more if a table is unknown or gone and attached catalogs have others now."""
     try:
         return method(connection, query, *args, **options)
-    except duckdb.CatalogException:
+    except (duckdb.CatalogException, duckdb.InvalidInputException) as error:
+        # a dropped table may be there again, in another case
+        if isinstance(error, duckdb.InvalidInputException) and not any(map(str(error).__contains__, NO_TABLE)):
+            raise
         # the first of several statements may be done
         is_one = isinstance(query, str) and len(_Base.extract_statements(connection, query)) == 1
         if not is_one or not _statements(connection).sees_others(connection):

@@ -83,6 +83,13 @@ def test_a_dropped_table_is_not_found(connection: Any, folder: Path) -> None:
 
 
 @parses
+def test_a_dropped_table_is_found_in_another_case(connection: Any, folder: Path) -> None:
+    shutil.rmtree(folder / "gone.lance")
+    lance_sql.write({"id": [7]}, folder / "GONE.lance")
+    assert connection.execute("SELECT id FROM lake.gone").fetchall() == [(7,)]
+
+
+@parses
 def test_a_table_of_a_namespace_is_found(connection: Any, folder: Path) -> None:
     catalog = lance_sql.catalog(folder)
     catalog.create_namespace("sales")

@@ -9,7 +9,10 @@ from lance_sql.values import names
 
 BAD: dict[names.Kind, tuple[object, ...]] = {
     "table": ("", ".", "..", "a/b", "../a", "a\\b", "a$b", "a\0b", "a\nb", "\x1b[31m", "\ud800", "a.lance@b", 5, None),
-    "namespace": ("", "..", "a/b", "a\\b", "a$b", "a.b", "\t", "\ud800"),
+    "namespace": (
+        *("", "..", "a/b", "a\\b", "a$b", "a.b", "\t", "\ud800"),
+        *("Information_Schema", "pg_catalog", "x" * 245, "é" * 123),
+    ),
     "tag": ("", "a b", "a/b", ".a", "a.", "a.lock", "a..b", "é", "a\0", "x" * 151, 5),
     "cursor": ("", "a/b", "..", "a\n"),
     "rule": ("", "a/b", "..", "a\n"),
@@ -36,7 +39,7 @@ GOOD: dict[names.Kind, tuple[str, ...]] = {
         "select",
         "a\u202eb",
     ),
-    "namespace": ("a", "é", "a b"),
+    "namespace": ("a", "é", "a b", "x" * 244),
     "tag": ("a", "a.b-c_d", "1a", "20"),
     "cursor": ("a", "20"),
     "rule": ("a", "20"),
