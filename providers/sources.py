@@ -14,7 +14,7 @@ from lance_sql.errors import InvalidArgument
 from .bounds import bound
 from .searching import open_search
 from .snapshots import open_version
-from .table_functions import FUNCTIONS, KINDS, METADATA, SEARCHES
+from .table_functions import KINDS, METADATA, SEARCHES, unknown
 
 if TYPE_CHECKING:
     from lance_sql.changes.answers import AnswerChanges
@@ -89,7 +89,7 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
         return _changes(function, path, given)
     name = function.removeprefix("lance_")
     if name not in METADATA:
-        raise InvalidArgument(f"No table function {function!r}; functions: {', '.join(sorted(FUNCTIONS))}")
+        raise unknown(function)
     from lance_sql.catalogs import metadata_tables
 
     return Source(metadata_tables.TABLES[name](open_version(path, **given)))

@@ -5,8 +5,11 @@ This module imports no table code, because imports take most of the time until a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
+
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
 
 Kind: TypeAlias = Literal["flag", "text", "filter", "version", "time", "bound"]
 
@@ -75,8 +78,8 @@ SEARCHES: Final[Mapping[str, TableFunction]] = {
 """The searches: those of the official extension, with its names, and additional ones."""
 
 METADATA: Final = (
-    *("versions", "files", "fragments", "columns", "tags", "branches", "cursors", "rules", "indices", "statistics"),
-    *("config", "table_metadata", "schema_metadata", "column_metadata"),
+    *("versions", "files", "fragments", "columns", "tags", "branches", "cursors", "rules", "indices", "indexes"),
+    *("statistics", "config", "table_metadata", "schema_metadata", "column_metadata"),
 )
 """The metadata tables, named `lance_versions` and so on in SQL."""
 
@@ -98,3 +101,24 @@ FUNCTIONS: Final[Mapping[str, TableFunction]] = {
     **{f"lance_{name}": TableFunction(optional=_VERSION) for name in METADATA},
 }
 """The table functions."""
+
+_STATEMENTS: Final[Mapping[str, str]] = {
+    "lance_cleanup_old_versions": "VACUUM 'x.lance' RETAIN 168 HOURS",
+    "lance_compact_files": "OPTIMIZE 'x.lance'",
+    "lance_create_scalar_index": "CREATE INDEX i ON 'x.lance' USING btree (c)",
+    **dict.fromkeys(("lance_set_config", "lance_unset_config"), "ALTER TABLE 'x.lance' SET TBLPROPERTIES ('k' = 'v')"),
+    **dict.fromkeys(
+        ("lance_set_column_metadata", "lance_unset_column_metadata"), "COMMENT ON COLUMN 'x.lance'.c IS 'text'"
+    ),
+}
+"""Functions of the official extension that change a table, and the statements instead: an engine may call a table
+function when it explains a query, or twice."""
+
+
+def unknown(function: str) -> InvalidArgument | UnsupportedFeature:
+    """Returns the error for a function that is none of the table functions."""
+    if re.match("lance_(un)?set_schema_metadata", function):
+        return UnsupportedFeature(f"{function} is not supported: write the schema with its metadata")
+    if function in _STATEMENTS:
+        return UnsupportedFeature(f"{function} would change a table inside of a query: write {_STATEMENTS[function]}")
+    return InvalidArgument(f"No table function {function!r}; functions: {', '.join(sorted(FUNCTIONS))}")

@@ -195,6 +195,19 @@ def indices(dataset: Dataset) -> pa.Table:
     )
 
 
+def indexes(dataset: Dataset) -> pa.Table:
+    """Returns one row for each index, with the names of columns of DuckDB's official extension."""
+    summaries = dataset.indices.list()
+    return pa.table(
+        {
+            "index_name": pa.array([each.name for each in summaries], pa.string()),
+            "index_type": pa.array([each.kind for each in summaries], pa.string()),
+            "column_names": pa.array([list(each.columns) for each in summaries], pa.list_(pa.string())),
+            "rows_indexed": pa.array([each.num_rows for each in summaries], pa.int64()),
+        }
+    )
+
+
 def statistics(dataset: Dataset) -> pa.Table:
     """Returns one row for each column; unknown values are NULL."""
     rows = [
@@ -292,6 +305,7 @@ TABLES: Final[Mapping[str, Callable[[Dataset], pa.Table]]] = {
     "cursors": cursors,
     "rules": rules,
     "indices": indices,
+    "indexes": indexes,
     "statistics": statistics,
     "config": config,
     "table_metadata": table_metadata,

@@ -14,7 +14,7 @@ from lance_sql.one_sql import spellings
 from lance_sql.one_sql.constants import constant
 from lance_sql.one_sql.named_tables import FORMAT, SUFFIX, is_path, path_of_name, place_of_name
 from lance_sql.providers.attached import Place
-from lance_sql.providers.table_functions import FUNCTIONS, SEARCHES
+from lance_sql.providers.table_functions import FUNCTIONS, SEARCHES, unknown
 from lance_sql.table.version_names import split_name
 
 
@@ -134,7 +134,7 @@ def _of_function(node: exp.Func, schema: tuple[str, ...] = ()) -> Reference | No
     elif not function.startswith("lance_") or schema:
         return None
     if function not in FUNCTIONS:
-        raise InvalidArgument(f"No table function {function!r}; functions: {', '.join(sorted(FUNCTIONS))}")
+        raise unknown(function)
     names = FUNCTIONS[function].names
     path: Any = None
     given: dict[str, Any] = {}

@@ -334,6 +334,7 @@ class IndexSummary(Record):
     num_segments: number of its segments
     num_fragments, num_uncovered: covered fragments of the version, and the others
     size_bytes: of its files; None if the manifest does not record it
+    num_rows: live rows of the covered fragments; None if only their files record them
     """
 
     name: str
@@ -343,6 +344,7 @@ class IndexSummary(Record):
     num_fragments: int
     num_uncovered: int
     size_bytes: int | None
+    num_rows: int | None
 
 
 def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
@@ -354,7 +356,9 @@ def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
     for segment in snapshot.indices():
         if segment.index_type not in SYSTEM:
             by_name.setdefault(segment.name, []).append(segment)
-    live = set(snapshot.manifest.fragments.ids)
+    fragments = snapshot.manifest.fragments
+    live = set(fragments.ids)
+    rows = fragments.recorded_live_rows
     indices = snapshot.open_indices
     summaries = []
     for name, segments in by_name.items():
@@ -374,6 +378,7 @@ def summaries(snapshot: Snapshot) -> tuple[IndexSummary, ...]:
                 len(covered),
                 len(live) - len(covered),
                 sum(sizes) if known else None,
+                None if rows is None else sum(int(rows[fragments.index_of[number]]) for number in covered),
             )
         )
     return tuple(summaries)

@@ -21,7 +21,7 @@ import lance_sql
 from lance_sql.cli import agreement, main
 from lance_sql.cli.shell import Shell
 from lance_sql.dataset import Dataset
-from lance_sql.errors import LanceError
+from lance_sql.errors import LanceError, UnsupportedFeature
 from lance_sql.format.schema.primary_key import primary_key
 
 
@@ -342,3 +342,34 @@ def test_statements(
 
 def test_there_are_enough_of_them() -> None:
     assert len(CASES) >= 60
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion"])
+@pytest.mark.parametrize(
+    ("call", "instead"),
+    {
+        "lance_compact_files('{}')": "OPTIMIZE",
+        "lance_cleanup_old_versions('{}', 0, false)": "VACUUM",
+        "lance_create_scalar_index('{}', 'id', 'i')": "CREATE INDEX",
+        "lance_set_config('{}', 'a', 'b')": "SET TBLPROPERTIES",
+        "lance_unset_config('{}', 'a')": "SET TBLPROPERTIES",
+        "lance_set_column_metadata('{}', 'id', 'a', 'b')": "COMMENT ON COLUMN",
+        "lance_set_schema_metadata('{}', 'a', 'b')": "schema",
+    }.items(),
+)
+def test_functions_that_change_tables_are_statements(tmp_path: Path, engine: Any, call: str, instead: str) -> None:
+    path = tmp_path / "new.lance"
+    lance_sql.write({"id": [1]}, path)
+    with pytest.raises(UnsupportedFeature, match=instead):
+        lance_sql.sql(f"SELECT * FROM {call.format(path)}", engine)
+    assert lance_sql.open(path).version == 1
+
+
+def test_indices_have_the_columns_of_the_extension(tmp_path: Path) -> None:
+    path = tmp_path / "new.lance"
+    table = lance_sql.write({"id": range(9), "s": ["x"] * 9}, path).indices.create("id", "btree")
+    table.append({"id": [9], "s": ["y"]}).delete("id = 3")
+    found = lance_sql.sql(f"SELECT * FROM lance_indexes('{path}')").to_table()
+    assert found.to_pylist() == [
+        {"index_name": "id_idx", "index_type": "btree", "column_names": ["id"], "rows_indexed": 8}
+    ]

@@ -1,0 +1,1 @@
+"""Test suites of other products, run through this one."""
