@@ -144,6 +144,7 @@ _PARTS: Final = {
     "order": "ORDER BY",
     "sample": "TABLESAMPLE",
     "tables": "list of tables",
+    "where": "REPLACE WHERE, only MERGE with WHEN NOT MATCHED BY SOURCE AND .. THEN DELETE",
     "with_": "WITH before it",
 }
 

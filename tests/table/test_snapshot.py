@@ -154,7 +154,10 @@ def test_the_listed_time_of_a_version_finds_it_again(tmp_path: Path) -> None:
 
 
 def test_before_the_first_version_names_its_time(table: Path) -> None:
-    with pytest.raises(VersionNotFound, match=r"version 3 was committed later, at 2026-05-01T15:00:00\+00:00. Name a later time, or version 3$"):
+    with pytest.raises(
+        VersionNotFound,
+        match=r"version 3 was committed later, at 2026-05-01T15:00:00\+00:00. Name a later time, or version 3$",
+    ):
         open_snapshot(table, as_of="2026-05-01T14:59:59Z")
 
 
