@@ -46,5 +46,7 @@ def _types(table: pa.Schema, connection: Any) -> dict[str, str]:
     """Returns the types of DuckDB for numbers, text and times."""
     kinds = (pa.types.is_primitive, pa.types.is_decimal, pa.types.is_string, pa.types.is_large_string)
     plain = [pa.field(field.name, field.type) for field in table if any(is_one(field.type) for is_one in kinds)]
+    if not plain:
+        return {}
     relation = connection.from_arrow(pa.schema(plain).empty_table())
-    return dict(zip(relation.columns, map(str, relation.types), strict=True)) if plain else {}
+    return dict(zip(relation.columns, map(str, relation.types), strict=True))

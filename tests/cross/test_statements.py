@@ -373,7 +373,9 @@ def _is_refused(change: str) -> bool:
     return any(word in change for word in (*words, "((((", "USING (id)", "WITH c AS"))
 
 
-@pytest.mark.parametrize("place", ["path", "plain", "catalog", *_slow_but(BRANCHES, "branch in a catalog")])
+@pytest.mark.parametrize(
+    "place", ["path", *_slow_but(["plain", "catalog"], "catalog"), *_slow_but(BRANCHES, "branch in a catalog")]
+)
 def test_changes_do_what_they_do_to_a_table_of_duckdb(place: str) -> None:
     make_tables(place)
     doors, branch = list(doors_to(place)), "load" if place in BRANCHES else None

@@ -47,7 +47,7 @@ def table(tmp_path: Path) -> lance_sql.Dataset:
 
 @pytest.mark.parametrize("name", metadata_tables.TABLES)
 def test_sql_has_what_python_has(run: Run, table: lance_sql.Dataset, name: str) -> None:
-    if name == "indices":
+    if name in ("indices", "indexes"):
         table = table.indices.create("id", "zonemap")
     if name == "rules":
         table = table.rules.set("known", "not_null(id)")
