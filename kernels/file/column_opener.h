@@ -35,9 +35,9 @@ class KnownBytes {
 
 // What a test of a filter needs to know of the values of a page.
 struct TestedValues {
-    int64_t bits = 0;             // of numbers that are tested as they are stored, or of indices to items; otherwise 0
-    bool are_strings = false;     // byte strings that are tested as they are stored
-    bool has_nulls = false;       // whether some may be NULL
+    int64_t bits = 0;          // of numbers that are tested as they are stored, or of indices to items; otherwise 0
+    bool are_strings = false;  // byte strings that are tested as they are stored
+    bool has_nulls = false;    // whether some may be NULL
     std::optional<DictionaryItems> items;  // of a dictionary, or the one value of a constant page
 };
 
@@ -45,7 +45,7 @@ struct TestedValues {
 struct OpenPage {
     int64_t number = 0;
     std::unique_ptr<const ChunkTable> table;
-    std::vector<uint8_t> own;  // the symbol table, a short dictionary, or the value of a constant
+    std::vector<uint8_t> own;       // the symbol table, a short dictionary, or the value of a constant
     std::vector<uint8_t> validity;  // of a constant: a bit for each row
     std::unique_ptr<const PageReader> reader;
     TestedValues values;

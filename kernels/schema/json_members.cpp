@@ -65,6 +65,24 @@ std::optional<JsonEntry> stepped(const JsonEntry& from, const JsonStep& step) {
     }
 }
 
+// The number of digits before the point of a number without an exponent, or minus that of zeros behind it.
+int64_t order_of(std::string_view text) {
+    constexpr int64_t kFar = int64_t{1} << 40;
+    const size_t mark = std::min(text.find_first_of("eE"), text.size());
+    int64_t exponent = 0;
+    if (mark < text.size()) {
+        std::string_view digits = text.substr(mark + 1);
+        const bool is_negative = digits.front() == '-';
+        if (digits.front() == '+') digits.remove_prefix(1);
+        const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+        if (parsed.ec != std::errc()) exponent = is_negative ? -kFar : kFar;
+        exponent = std::clamp(exponent, -kFar, kFar);
+    }
+    const auto point = static_cast<int64_t>(std::min(text.find('.'), mark));
+    const auto first = static_cast<int64_t>(text.find_first_of("123456789"));
+    return exponent + (first < point ? point - first : point - first + 1);
+}
+
 // The number that a text is, without a plus sign; infinity or zero where it is out of range.
 std::optional<double> parsed(std::string_view text) {
     const char* end = text.data() + text.size();
@@ -72,13 +90,7 @@ std::optional<double> parsed(std::string_view text) {
     const auto [stop, error] = std::from_chars(text.data(), end, value);
     if (error == std::errc::invalid_argument || stop != end || text.back() == ')') return std::nullopt;
     if (error == std::errc()) return value;
-    long double wide = 0;
-    const auto again = std::from_chars(text.data(), end, wide);
-    if (again.ec == std::errc()) return static_cast<double>(wide);
-    const size_t exponent = text.find_first_of("eE");
-    const bool is_small = exponent == std::string_view::npos ? text.find_first_of("123456789") > text.find('.')
-                                                             : text.substr(exponent + 1, 1) == "-";
-    const double size = is_small ? 0.0 : std::numeric_limits<double>::infinity();
+    const double size = order_of(text) > 0 ? std::numeric_limits<double>::infinity() : 0.0;
     return text.front() == '-' ? -size : size;
 }
 
