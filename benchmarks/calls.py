@@ -96,6 +96,13 @@ def changed(path: Path) -> lance_sql.Dataset:
     return lance_sql.open(path)
 
 
+def _settled(path: Path) -> lance_sql.Dataset:
+    """Writes `changed`, and waits until caches keep its files, so that the calls do not depend on the machine's speed."""
+    made = changed(path)
+    time.sleep(SECONDS_TO_SETTLE)
+    return made
+
+
 def _row(key: int) -> pa.Table:
     return pa.table(
         {"k": [key], "day": pa.array([1], pa.int32()), "amount": [0.5], "name": ["x"]},
@@ -184,12 +191,12 @@ OPERATIONS: Final[dict[str, Make]] = {
     "lookup in DuckDB": _in_duckdb("SELECT * FROM '{}' WHERE k = {}"),
     "lookup in DuckDB in a settled table": _in_duckdb("SELECT * FROM '{}' WHERE k = {}", is_settled=True),
     "sum in DuckDB": _in_duckdb("SELECT sum(amount) FROM '{}'"),
-    "changes of a version": _reads(lambda made: made.changes(3, 4).to_table(), changed),
+    "changes of a version": _reads(lambda made: made.changes(3, 4).to_table(), _settled),
     "changes of a version, opened anew": _reads(
-        lambda made: lance_sql.open(made.uri).changes(3, 4).to_table(), changed
+        lambda made: lance_sql.open(made.uri).changes(3, 4).to_table(), _settled
     ),
-    "versions": _reads(lambda made: made.versions(), changed),
-    "history": _reads(lambda made: made.history(), changed),
+    "versions": _reads(lambda made: made.versions(), _settled),
+    "history": _reads(lambda made: made.history(), _settled),
     "search": _reads(lambda made: made.search(lance_sql.nearest([0.5] * 16), k=3), _searched),
     "poll of a cursor with nothing new": _polled,
     "append 1 row": _changes(lambda made, number: lance_sql.write(_row(-10 - number), made, mode="append")),
