@@ -97,7 +97,7 @@ def changed(path: Path) -> lance_sql.Dataset:
 
 
 def _settled(path: Path) -> lance_sql.Dataset:
-    """Writes `changed`, and waits until caches keep its files, so that the calls do not depend on the machine's speed."""
+    """Writes `changed`, and waits until caches keep its files: a slow machine makes the same calls then."""
     made = changed(path)
     time.sleep(SECONDS_TO_SETTLE)
     return made
