@@ -17,8 +17,9 @@ from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
-LONG_FILE_ROWS = 32 * 1024
-"""Pages of files with at least this many rows are cached for the kernels, however few bytes they have."""
+LONG_FILE_ROWS = 1024
+"""Rows of a file from which on the kernels read it, and its opened pages are cached, however few bytes they have: for
+shorter files, opening and caching takes longer than it saves."""
 
 
 class Opening(Protocol):

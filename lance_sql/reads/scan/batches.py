@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lance_sql.format.encodings.fsst import MAX_EXPANSION
+from lance_sql.format.file.column_cache import LONG_FILE_ROWS
 from lance_sql.reads.scan import batch_ends, read_shape
 from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.plan import ReadPlan
@@ -223,11 +224,11 @@ def _between(rows: RowRanges, start: int, end: int) -> RowRanges:
 
 
 def is_short(fragment: Fragment) -> bool:
-    """Whether all rows of the fragment fit into one batch, according to the manifest, without opening files."""
+    """Whether the fragment has few rows, which fit into one batch, according to the manifest, without opening files."""
     size = sum(file.size_bytes for file in fragment.files)
     is_known = all(file.size_bytes for file in fragment.files) and fragment.physical_rows > 0
     # no value is longer than its file
-    return is_known and fragment.physical_rows <= FIRST_BATCH_ROWS and fragment.physical_rows * size <= MAX_BATCH_BYTES
+    return is_known and fragment.physical_rows < LONG_FILE_ROWS and fragment.physical_rows * size <= MAX_BATCH_BYTES
 
 
 def needs_no_stream(plan: ReadPlan, fragments: Sequence[FragmentScan]) -> bool:
