@@ -8,6 +8,7 @@ File versions up to 2.0 have no levels: NULLs, lists and strings are nodes of th
 their buffer of the page (`Stored`).
 """
 
+import re
 from dataclasses import dataclass
 from enum import Enum
 
@@ -207,3 +208,13 @@ class OffsetList(Encoding):
 @dataclass(frozen=True, slots=True)
 class StructHeader(Encoding):
     """Structs whose members have their own columns; none is NULL, and nothing is stored."""
+
+
+def title(node: object) -> str:
+    """Returns the words for a page layout or an encoding, from the outside: "general of flat"."""
+    words = re.sub("(?<=[a-z])(?=[A-Z])", " ", type(node).__name__).lower()
+    if isinstance(node, FixedSizeList) and node.has_validity:
+        words += " with NULL items"
+    names = ("inner", "encoding", "values", "indices")
+    inside = next((getattr(node, name) for name in names if hasattr(node, name)), None)
+    return words if inside is None else f"{words} of {title(inside)}"

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
-from lance_sql.format.encodings.tree import Variable
+from lance_sql.format.encodings.tree import Variable, title
 from lance_sql.format.file import ahead, blob_v2, column_cache
 from lance_sql.format.file.column_cache import Opening
 from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
@@ -167,8 +167,7 @@ class LeafColumn:
     def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
         """See `Column`."""
         chain = self.chain.in_kernels
-        is_changed = chain.stored is not None or chain.finish is not None
-        if is_changed or not (nested.is_possible(chain) if is_nested else chain.is_in_structs):
+        if self.why_python is not None or not (is_nested or chain.is_in_structs):
             return None
         if self.chain.is_json and chain.outer and not is_nested:
             # tests see documents without bytes, which are NULL
@@ -185,6 +184,15 @@ class LeafColumn:
             opening=opening,
             texts=self.chain.type if self.chain.is_json else None,
         )
+
+    @cached_property
+    def why_python(self) -> str | None:
+        """See `Column`."""
+        return nested.why_python(self.chain.in_kernels)
+
+    def described(self, page: int) -> str:
+        """See `Column`."""
+        return title(self.metadata.pages[page].layout)
 
     @property
     def _where(self) -> InPages:

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.encodings.stored import bitmap
-from lance_sql.format.encodings.tree import Constant, Dictionary, Encoding, Stored
+from lance_sql.format.encodings.tree import Constant, Dictionary, Encoding, Stored, title
 from lance_sql.format.file import ahead, column_cache
 from lance_sql.format.file.column_cache import Opening
 from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
@@ -230,12 +230,10 @@ class PathColumn:
     def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
         """See `Column`; only inside structs."""
         leaf, chain = self.leaf, self.chain.in_kernels
-        if self.lists or self.characters is not None or chain.stored is not None or chain.finish is not None:
+        if self.why_python is not None or not (is_nested or chain.is_in_structs):
             return None
         if self.chain.is_json and chain.outer and not is_nested:
             # tests see documents without bytes, which are NULL
-            return None
-        if leaf.is_blob or not (nested.is_possible(chain) if is_nested else chain.is_in_structs):
             return None
         return column_cache.open_rows(
             self.file,
@@ -248,6 +246,17 @@ class PathColumn:
             is_nested=is_nested and bool(chain.outer),
             texts=self.chain.type if self.chain.is_json else None,
         )
+
+    @cached_property
+    def why_python(self) -> str | None:
+        """See `Column`."""
+        if self.lists or self.characters is not None:
+            return "lists without levels"
+        return "blobs" if self.leaf.is_blob else nested.why_python(self.chain.in_kernels)
+
+    def described(self, page: int) -> str:
+        """See `Column`."""
+        return title(self.leaf.encoding(page))
 
     def are_null(self, page: int, depth: int) -> bool | None:
         """See `Column`; structs never are NULL in these file versions."""

@@ -110,6 +110,18 @@ class Column(Protocol):
         """
         ...
 
+    @property
+    def why_python(self) -> str | None:
+        """The reason why Python decodes every page, by the type; None if this depends on the pages."""
+        ...
+
+    def described(self, page: int) -> str:
+        """Returns the words for the layout of a page and the encoding of its values.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        ...
+
     def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """Reads `rows` (relative to the file's first row; at least one) in Python, in the form of the field's type.
 
@@ -129,14 +141,34 @@ def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
         return _read([_pieces(column, rows, opening) for column in columns])
 
 
+def why_python(column: Column, rows: RowRanges) -> str | None:
+    """Returns the reason why `read_columns` decodes rows of a column in Python; None if the kernels decode all of them.
+    Opens their pages.
+
+    raises: as `Column.native`
+    """
+    rows = np.ascontiguousarray(rows)
+    native = column.native(rows, is_nested=True, opening=OpeningTogether([column], rows))
+    if native is None:
+        return column.why_python
+    if native.are_read_over:
+        return "few rows of long pages"
+    pages = [pages[0] for form, _, pages in native.column.pieces(rows, native.pages) if form is None]
+    return column.described(pages[0]) if pages else None
+
+
 def streamed(
     column: Column, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None
 ) -> NativeRows | None:
     """Returns rows of a column that a stream reads on its own, fetching the bytes of many batches at once: see
-    `Column.native`. None for local files that are not mapped, for which one batch at a time is enough."""
-    file = column.file
-    is_possible = column_cache.are_kept(file) and (file.bytes.is_mapped or file.bytes.is_far)
-    return column.native(rows, is_nested=is_nested, opening=opening) if is_possible else None
+    `Column.native`. None for files without streams."""
+    return column.native(rows, is_nested=is_nested, opening=opening) if has_streams(column.file) else None
+
+
+def has_streams(file: FileReader) -> bool:
+    """Whether columns of a file can be streamed: not those of local files that are not mapped, for which one batch at a
+    time is enough."""
+    return column_cache.are_kept(file) and (file.bytes.is_mapped or file.bytes.is_far)
 
 
 def observe(column: Column, rows: RowRanges, zones: _kernels.ZoneBounds) -> None:

@@ -17,12 +17,15 @@ from lance_sql.format.layouts.tree import Layer, Layers
 from lance_sql.values.arrays import I64
 
 
-def is_possible(chain: Chain) -> bool:
-    """Whether the types of a chain allow the kernels to read it."""
-    if chain.stored is not None or chain.finish is not None or chain.is_empty_struct:
-        return False
-    # fixed-size lists of structs have levels for each item
-    return not any(pa.types.is_fixed_size_list(type) for type in chain.outer)
+def why_python(chain: Chain) -> str | None:
+    """Returns the reason why the types of a chain need Python; None if the kernels can read it."""
+    if chain.stored is not None or chain.finish is not None:
+        return "values that become another type"
+    if chain.is_empty_struct:
+        return "structs without members"
+    # they have levels for each item
+    is_list = any(pa.types.is_fixed_size_list(type) for type in chain.outer)
+    return "structs in fixed-size lists" if is_list else None
 
 
 def plain(values: NativePage, num_rows: int, layers: Layers, chain: Chain) -> NativePage:

@@ -29,7 +29,7 @@ class KnownPage(Protocol):
         file; None if both need Python.
 
         chain: the type that the values become
-        is_nested: as arrays of the whole chain, which `nested.is_possible`; otherwise only the values, inside
+        is_nested: as arrays of the whole chain, unless `nested.why_python`; otherwise only the values, inside
             structs at most, where a value is NULL if a struct is
         """
         ...

@@ -123,9 +123,14 @@ class FragmentRun:
     is_wide: bool = False
 
     @property
-    def is_for_python(self) -> bool:
-        """Whether reading its columns one by one takes longer than decoding their rows."""
-        return self.is_short or self.is_few or self.is_wide
+    def why_arrays(self) -> str | None:
+        """The reason to read its columns at once, without a stream, which takes longer to prepare than their rows to
+        decode; None without one."""
+        if self.is_short:
+            return "a short fragment"
+        if self.is_few:
+            return "few rows"
+        return "many columns of few rows" if self.is_wide else None
 
     @property
     def whole(self) -> Piece:

@@ -24,6 +24,7 @@ from lance_sql.reads.scan.read_batch import read, record_batch
 from lance_sql.reads.scan.relation import Relation, cut
 from lance_sql.reads.scan.sampling import sample
 from lance_sql.reads.scan.stream import runs
+from lance_sql.reads.scan.stream.ways import ways
 from lance_sql.store import release_memory
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.frames import Frames
@@ -123,8 +124,8 @@ class Scan(Relation):
         return FilterSample(share * num_passed / sum(each.num_rows for each in rows), is_free=False)
 
     def explain(self, *, analyze: bool = False) -> str:
-        """Describes the planned read, and the rows that each source of evidence has pruned, as text. Opens the data
-        files, but reads no page of them.
+        """Describes the planned read, the rows that each source of evidence has pruned, and how each column is read,
+        as text. Opens the data files and their pages, but reads no values.
 
         analyze: also reads the scan, and reports the number of rows and the times of planning and reading
         """
@@ -149,6 +150,7 @@ class Scan(Relation):
         lines.append(f"  rows: {plan.count_rows()}")
         if snapshot.manifest.names_log and (notice := write_ahead_log.notice(snapshot)):
             lines.append(f"  in no version: {notice}")
+        lines += [f"  {line}" for line in ways(plan.read, plan.fragments(), self.batch_size)]
         if analyze:
             begun = time.perf_counter()
             returned = sum(batch.num_rows for batch in self._reading())
@@ -296,8 +298,7 @@ class _Reading:
 
     def _stream(self) -> _kernels.BatchStream | None:
         """Returns the stream of the kernels; None if they cannot read anything alone."""
-        is_quick = self.batch_size is None and batches.needs_no_stream(self.plan, self.fragments)
-        if is_quick or not runs.is_possible(self.plan):
+        if runs.why_none(self.plan, self.fragments, self.batch_size) is not None:
             return None
         has_limit = self.limit is not None
         keeps_all = self.keeps_all and not has_limit

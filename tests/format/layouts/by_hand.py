@@ -79,7 +79,7 @@ class HandPage:
 
         raises: CorruptFile
         """
-        if not nested.is_possible(chain) or chain.items_per_row != 1:
+        if nested.why_python(chain) is not None or chain.items_per_row != 1:
             return None
         starts = np.array([0, self.num_rows])
         column = NativeColumn(None, starts, chain, InPages("", ""), key=None, is_nested=bool(chain.outer))

@@ -13,7 +13,6 @@ import pytest
 import lance_sql
 from lance_sql.format.file import column_cache
 from lance_sql.reads.scan.scan import Scan
-from lance_sql.reads.scan.stream import runs
 from tests.format.file.random_tables import AnyArrow
 from tests.golden.compare import difference
 from tests.reads.scan.test_stream_runs import read_by_python, runs_of
@@ -81,7 +80,7 @@ def check(seed: int, file_version: FileVersion, folder: Path) -> int:
                 raise
             expected = read_by_python(scan)
         assert_streams(scan, expected)
-        num_native += runs.is_possible(scan.read_plan) and any(runs_of(scan))
+        num_native += scan.read_plan.columns.are_fields and any(runs_of(scan))
     return num_native
 
 

@@ -125,7 +125,7 @@ class FarRuns:
 
     def _begin(self, run: FragmentRun) -> Future[_kernels.FragmentRows | FragmentRun | None]:
         """Begins to read a run, unless it is left to Python."""
-        if not run.is_for_python:
+        if run.why_arrays is None:
             return read_ahead.waiting(partial(self._read, run))
         done: Future[_kernels.FragmentRows | FragmentRun | None] = Future()
         done.set_result(run)

@@ -101,28 +101,28 @@ class _Asked:
     num_bytes: int = _MARK_BYTES
 
 
-def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:
-    """Returns the output columns of a plan for the rows, with open pages; None if Python is needed to read them.
+def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | str:
+    """Returns the output columns of a plan for the rows, with open pages; or the name of a column that cannot be
+    streamed.
 
     raises: CorruptFile, UnsupportedFeature
     """
     cache = fragment.files.page_cache
     key = _CachedOutput, fragment.key, plan.key
     cached = cache.get(key)
-    if isinstance(cached, _CachedOutput) and (delivered := cached.output(cache)) is not None:
-        return delivered
+    if isinstance(cached, _CachedOutput) and (known := cached.output(cache)) is not None:
+        return known
     delivered = _find(plan, fragment, rows)
-    if delivered is not None and all(leaf.column.is_all_open for leaf in delivered.leaves):
+    if not isinstance(delivered, str) and all(leaf.column.is_all_open for leaf in delivered.leaves):
         everything = _everything(plan, fragment, rows, delivered)
-        if everything is not None:
+        if isinstance(everything, Output):
             leaves = [(leaf.column.key, leaf.name, leaf.nullable, leaf.is_json) for leaf in everything.leaves]
             cache.keep(key, _CachedOutput(leaves, everything.shapes, everything.borders))
     return delivered
 
 
-def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, delivered: Output) -> Output | None:
-    """Returns the columns for all rows of the fragment; None if this does not pay off yet, or if Python is needed
-    to read them.
+def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, delivered: Output) -> Output | str | None:
+    """Returns the columns for all rows of the fragment, as `output`; None if this does not pay off yet.
 
     delivered: for the rows
     """
@@ -137,7 +137,7 @@ def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, deliver
     return _find(plan, fragment, every_row)
 
 
-def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | None:
+def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | str:
     builder = _OutputBuilder(fragment, rows, OpeningTogether(_columns(plan, fragment), rows))
     shapes: list[_kernels.Shape | None] = []
     for column in plan.columns:
@@ -151,7 +151,7 @@ def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | N
         else:
             shape = builder.add(column.field, column.arrow, plan.delivered.get(column.field.id))
         if shape is None:
-            return None
+            return column.name
         shapes.append(shape)
     return Output(builder.leaves, shapes, frozenset(builder.borders))
 

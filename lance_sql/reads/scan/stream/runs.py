@@ -11,6 +11,7 @@ import atexit
 import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice, takewhile
 from typing import NoReturn, TypeAlias
 
@@ -23,14 +24,15 @@ from lance_sql.format.file import page_parts
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.native_columns import Items
-from lance_sql.reads.scan import null_pages, read_ahead
+from lance_sql.format.file.read_columns import has_streams
+from lance_sql.reads.scan import batches, null_pages, read_ahead
 from lance_sql.reads.scan.batches import Cutting, FragmentRun, runs_of
 from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.plan import ReadPlan
-from lance_sql.reads.scan.stream.evaluation import evaluated
+from lance_sql.reads.scan.stream.evaluation import Evaluated, evaluated
 from lance_sql.reads.scan.stream.far_runs import FarRuns
-from lance_sql.reads.scan.stream.filter import bound_filter
-from lance_sql.reads.scan.stream.output import NOTHING, output
+from lance_sql.reads.scan.stream.filter import EncodedFilter, bound_filter
+from lance_sql.reads.scan.stream.output import NOTHING, Output, OutputLeaf, output
 from lance_sql.reads.scan.stream.run_cache import CachedRuns, PreparedRun
 from lance_sql.store import ByteRange
 from lance_sql.table import learning
@@ -44,9 +46,16 @@ SECONDS_TO_SETTLE = 2.0
 """Maximum time to wait at exit for threads of an engine inside a stream."""
 
 
-def is_possible(plan: ReadPlan) -> bool:
-    """Whether there can be such fragments: any values are read, each field once, and no members of documents."""
-    return not plan.reads_nothing and plan.columns.are_fields
+def why_none(plan: ReadPlan, fragments: Sequence[FragmentScan], batch_rows: int | None) -> str | None:
+    """Returns the reason why a scan has no stream at all; None if it has one. Opens no files.
+
+    batch_rows: as for `Cutting`
+    """
+    if batch_rows is None and batches.needs_no_stream(plan, fragments):
+        return "few rows"
+    if plan.reads_nothing:
+        return "no values"
+    return None if plan.columns.are_fields else "a column more than once"
 
 
 class Batches:
@@ -118,34 +127,70 @@ def _runs(
             cached.keep(prepared_runs)
 
 
-def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
-    """Returns the run with opened pages; None if Python is needed to read it.
+@dataclass(frozen=True, slots=True)
+class StreamedRun:
+    """A run whose pages are open for a stream.
+
+    numbers: the steps that rows have to pass
+    last: the part of the filter that is evaluated on decoded values, and its `inputs`
+    """
+
+    rows: RowRanges
+    tests: EncodedFilter
+    numbers: Sequence[_kernels.FilterStep]
+    last: Evaluated | None
+    delivered: Output
+    inputs: Output
+
+    @property
+    def leaves(self) -> list[OutputLeaf]:
+        """The leaves of all columns whose values are decoded."""
+        return [*self.delivered.leaves, *self.inputs.leaves]
+
+
+def how(plan: ReadPlan, run: FragmentRun) -> StreamedRun | str:
+    """Chooses how a run is read: by a stream of the kernels, for which its pages are opened, or batch by batch as
+    arrays, and then returns the reason. See `read_columns.why_python` for the columns of these arrays.
 
     raises: CorruptFile, UnsupportedFeature
     """
-    fragment, rows = run.fragment, np.ascontiguousarray(run.rows)
-    if run.is_for_python:
-        return None
+    reason = run.why_arrays
+    if reason is not None:
+        return reason
     plan = null_pages.answered(plan, [run.whole])
+    fragment, rows = run.fragment, np.ascontiguousarray(run.rows)
     tests, numbers, rest = bound_filter(plan, fragment, rows)
     last = evaluated(plan, rest) if rest is not None else None
     delivered = output(plan if last is None else last.others, fragment, rows)
     inputs = output(last.inputs, fragment, rows) if last is not None else NOTHING
-    if delivered is None or inputs is None:
+    if isinstance(delivered, str) or isinstance(inputs, str):
+        if not all(has_streams(column.file) for column in plan.columns_of(fragment)):
+            return "a short file"
+        return f"with {delivered if isinstance(delivered, str) else inputs}, which has no stream"
+    streamed = StreamedRun(rows, tests, numbers, last, delivered, inputs)
+    if run.is_alone and any(leaf.column.rows_of(rows).are_read_over for leaf in streamed.leaves):
+        return "few rows of long pages"
+    return streamed
+
+
+def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
+    """Returns the run with opened pages and their bytes; None if it is read batch by batch.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    streamed = how(plan, run)
+    if isinstance(streamed, str):
         return None
+    fragment, rows, tests, last = run.fragment, streamed.rows, streamed.tests, streamed.last
     tested = [each.native for each in tests.columns]
-    leaves = [*delivered.leaves, *inputs.leaves]
-    wanted = [leaf.column.rows_of(rows) for leaf in leaves]
-    if run.is_alone and any(each.are_read_over for each in wanted):
-        return None
-    data = page_parts.fetch([*tested, *wanted])
+    leaves, num_delivered = streamed.leaves, len(streamed.delivered.leaves)
+    data = page_parts.fetch([*tested, *(leaf.column.rows_of(rows) for leaf in leaves)])
     columns = [
         _kernels.DeliveredColumn(
             leaf.column.reader, parts, leaf.nullable, _around(leaf.items, rows), leaf.column.lent(parts), leaf.is_json
         )
         for leaf, parts in zip(leaves, data[len(tested) :], strict=True)
     ]
-    num_delivered = len(delivered.leaves)
     # after fetching: statistics are learned of the file with these bytes
     learned = [
         learning.unknown_bounds(fragment, each.field, rows) if each.field is not None else None
@@ -157,15 +202,17 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
             for column, answer, bounds in zip(tests.columns_of, tests.answers, tests.once(learned), strict=True)
         ],
         tests.pairs(data),
-        numbers,
+        streamed.numbers,
         columns[:num_delivered],
-        delivered.shapes,
+        streamed.delivered.shapes,
         rows,
-        _cut_at(run, rows, delivered.borders | inputs.borders),
+        _cut_at(run, rows, streamed.delivered.borders | streamed.inputs.borders),
         _failing(tests.located(), [(leaf.name, leaf.column.where) for leaf in leaves]),
         # evaluating many rows takes as long in one batch as in several, which threads share
-        run.most_joined if numbers or last is None else 0,
-        last.evaluation(columns[num_delivered:], inputs.shapes, [leaf.column.where for leaf in inputs.leaves])
+        run.most_joined if streamed.numbers or last is None else 0,
+        last.evaluation(
+            columns[num_delivered:], streamed.inputs.shapes, [leaf.column.where for leaf in streamed.inputs.leaves]
+        )
         if last is not None
         else None,
     )
