@@ -146,7 +146,7 @@ class Dataset(VersionRows):
                 here.uri,
                 version=version,
                 branch=here.branch,
-                storage_options=here.storage_options,
+                access=here.access,
                 use_indices=here.use_indices,
                 learning=here.learning,
             )

@@ -10,10 +10,8 @@ from typing import Any, Final
 
 from lance_sql.dataset import Dataset
 from lance_sql.format.file.learned import Learning
-from lance_sql.store.allowed_bases import with_allowed
-from lance_sql.store.compared import with_comparison
+from lance_sql.store.access import Access
 from lance_sql.store.manifest_store import ManifestStore
-from lance_sql.store.open import with_cache_folder, with_manifest_store
 from lance_sql.table.open_snapshot import open_named
 from lance_sql.table.versions import VersionLike
 from lance_sql.values.keywords import suggests_keywords
@@ -66,7 +64,13 @@ def open(
     >>> lance_sql.open("examples/orders.lance@audited").version
     5
     """
-    options = with_allowed(with_manifest_store(storage_options, manifest_store), allow_bases)
+    access = Access.of(
+        storage_options=storage_options,
+        manifest_store=manifest_store,
+        allow_bases=allow_bases,
+        cache=cache,
+        checksums=checksums,
+    )
     opened = Dataset(
         open_named(
             uri,
@@ -74,7 +78,7 @@ def open(
             tag=tag,
             branch=branch,
             as_of=as_of,
-            storage_options=with_comparison(with_cache_folder(options, cache), checksums),
+            access=access,
             use_indices=use_indices,
             learning=Learning.of(learn_statistics, statistics_cache),
         )

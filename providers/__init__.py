@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from lance_sql.catalogs import Catalog
     from lance_sql.dataset import Dataset
+    from lance_sql.store.access import AccessOptions
 
 _LOG = logging.getLogger("lance_sql")
 
@@ -32,16 +33,14 @@ def connect(
     database: str = ":memory:",
     *,
     statistics_cache: str | os.PathLike[str] | None = None,
-    allow_bases: str | Sequence[str] | None = None,
-    cache: str | os.PathLike[str] | bool | None = None,
-    checksums: bool | None = None,
+    access: AccessOptions | None = None,
     **options: Any,
 ) -> Any:
     """Opens a DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables.
 
     statistics_cache: a folder that shares statistics learned by scans with other processes, for tables opened by path;
         see `lance_sql.open`
-    allow_bases, cache, checksums: as for `lance_sql.open`, for these tables
+    access: keywords of `lance_sql.open`, for these tables
     options: of `duckdb.connect`; DuckDB 1.5 allows unsigned extensions, because `FROM 'x.lance'` needs one
     raises: UnsupportedFeature if DuckDB is not installed
 
@@ -53,14 +52,7 @@ def connect(
         from . import duckdb as provider
     except ImportError as error:
         raise _missing("DuckDB", "duckdb", error) from error
-    return provider.connect(
-        database,
-        statistics_cache=statistics_cache,
-        allow_bases=allow_bases,
-        cache=cache,
-        checksums=checksums,
-        **options,
-    )
+    return provider.connect(database, statistics_cache=statistics_cache, access=access, **options)
 
 
 @suggests_keywords
@@ -68,21 +60,21 @@ def register(
     target: Any,
     name: str | None = None,
     table: Dataset | str | os.PathLike[str] | None = None,
-    *,
-    storage_options: Mapping[str, Any] | None = None,
-    **time_travel: Any,
+    **opening: Any,
 ) -> Any:
     """Prepares a DuckDB connection, a DataFusion SessionContext or a SparkSession. Returns the object to query.
 
     Without a name, `lance_scan('path', ...)` becomes a table function. With one, `table` becomes a table of that name,
     with its own columns.
 
-    table: a Dataset, or a path or URI, optionally with `version`, `tag`, `branch`, `as_of` and
-        `storage_options`; a table given by its path is read as of now
+    table: a Dataset, or a path or URI, which is read as of now
+    opening: keywords of `lance_sql.open`, such as `version` and `storage_options`, for a path or URI
     raises: InvalidArgument for another kind of target; TableNotFound, VersionNotFound
     """
     if (name is None) != (table is None):
         raise InvalidArgument("register needs both a name and a table, or neither: pass both")
+    if opening and table is None:
+        raise InvalidArgument(f"{next(iter(opening))}= is about one table: pass its name and path, or call connect")
     engine = type(target).__module__.partition(".")[0]
     if engine in ("duckdb", "_duckdb"):
         from . import duckdb as provider
@@ -97,7 +89,7 @@ def register(
         )
     target = provider.register(target)
     if name is not None and table is not None:
-        provider.register_table(target, name, _opened(table, storage_options, time_travel))
+        provider.register_table(target, name, _opened(table, opening))
     return target
 
 
@@ -112,14 +104,16 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
     A table that cannot be read raises its error when it is queried. So do, in DuckDB, two names that differ only in
     case.
 
-    folder: or the address of a REST namespace, or the result of `lance_sql.catalog`
+    folder: or the address of a REST namespace, or the result of `lance_sql.catalog`, whose keywords of access all
+        statements of the connection have from then on
     raises: InvalidArgument for another kind of target, and for a name that is taken; TableNotFound without the folder
 
     >>> connection = lance_sql.attach(lance_sql.connect(), "examples", as_="lake")
     >>> connection.execute("SELECT count(*) > 0 FROM lake.orders").fetchall()
     [(True,)]
     """
-    from lance_sql.catalogs import catalog
+    from lance_sql.catalogs import Catalog, catalog
+    from lance_sql.store.access import within
 
     from . import attached
 
@@ -131,9 +125,11 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
     else:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
         raise InvalidArgument(f"Cannot attach a folder to a {kind}: pass a DuckDB connection or a SessionContext")
-    attached_catalog = catalog(folder)
+    attached_catalog = folder if isinstance(folder, Catalog) else catalog(folder, **attached.access_of(target))
     target = provider.register(target)
-    attached.remember(target, as_, attached_catalog, provider.attach(target, attached_catalog, as_))
+    attached.give_access(target, attached_catalog.access)
+    with within(attached.access_of(target)):
+        attached.remember(target, as_, attached_catalog, provider.attach(target, attached_catalog, as_))
     return target
 
 
@@ -161,16 +157,14 @@ def read_spark(
     table: Dataset | str | os.PathLike[str],
     columns: Sequence[str] | None = None,
     filter: str | None = None,
-    *,
-    storage_options: Mapping[str, Any] | None = None,
-    **time_travel: Any,
+    **opening: Any,
 ) -> Any:
     """Opens a Spark frame that reads only some columns and rows of a table.
 
     Spark does not pass the columns of a query to a Python source, and its filter pushdown loses rows. Therefore pass
     both here. Spark may filter the frame further.
 
-    table, storage_options: as for `register`; the frame stays at the version found now
+    table, opening: as for `register`; the frame stays at the version found now
     columns: in the order wanted, including system columns; all columns of the table by default
     filter: SQL as for `Dataset.scan`: in DuckDB's dialect, and times without a zone are UTC
     raises: TableNotFound, VersionNotFound, ColumnNotFound; InvalidArgument and UnsupportedFeature for the filter
@@ -182,23 +176,19 @@ def read_spark(
         raise InvalidArgument(f"read_spark needs a SparkSession, not a {type(spark).__qualname__}")
     from .spark import data_source as provider
 
-    dataset = _opened(table, storage_options, time_travel)
+    dataset = _opened(table, opening)
     # raises errors here, rather than in a worker of Spark
     _ = dataset.scan(columns, filter).schema
     return provider.read(provider.register(spark), dataset, columns, filter)
 
 
-def _opened(
-    table: Dataset | str | os.PathLike[str],
-    storage_options: Mapping[str, Any] | None,
-    time_travel: Mapping[str, Any],
-) -> Dataset:
+def _opened(table: Dataset | str | os.PathLike[str], opening: Mapping[str, Any]) -> Dataset:
     from lance_sql.dataset import Dataset
     from lance_sql.opening import open
 
     if not isinstance(table, Dataset):
-        return open(table, storage_options=storage_options, **time_travel)
-    if storage_options or time_travel:
+        return open(table, **opening)
+    if opening:
         raise InvalidArgument("A Dataset is a fixed version: pass a path for time travel")
     return table
 

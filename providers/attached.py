@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from lance_sql.errors import InvalidArgument, TableNotFound
 
 if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog
+    from lance_sql.store.access import AccessOptions
 
 _MAIN: Final = "main"
 
@@ -35,6 +36,7 @@ class Attached(NamedTuple):
         return ("", parts[0]) in names or tuple(parts) in names
 
 
+_access_by_target: Final[WeakKeyDictionary[Any, dict[str, Any]]] = WeakKeyDictionary()
 _attached_by_target: Final[WeakKeyDictionary[Any, dict[str, Attached]]] = WeakKeyDictionary()
 
 
@@ -44,6 +46,24 @@ def remember(target: Any, name: str, catalog: Catalog, listed: Iterable[tuple[st
     listed: as for `Attached`
     """
     _attached_by_target.setdefault(target, {})[name.lower()] = Attached(catalog, frozenset(listed))
+
+
+def access_of(target: Any) -> AccessOptions:
+    """Returns the keywords that statements of a connection or context open tables with; always the same object after
+    `give_access`."""
+    return cast("AccessOptions", {} if target is None else _access_by_target.get(target, {}))
+
+
+def give_access(target: Any, given: AccessOptions) -> None:
+    """Adds keywords to those of a connection or context.
+
+    raises: InvalidArgument if it has another value for one of them
+    """
+    own = _access_by_target.setdefault(target, {})
+    for name, value in given.items():
+        if value is not None and own.get(name, value) != value:
+            raise InvalidArgument(f"The connection has another {name}= already: use a connection of its own")
+    own.update({name: value for name, value in given.items() if value is not None})
 
 
 def forget(target: Any, name: str) -> None:
@@ -57,7 +77,9 @@ def of(target: Any) -> Mapping[str, Attached]:
 
 
 def inherit(target: Any, other: Any) -> None:
-    """Gives a cursor the catalogs of its connection."""
+    """Gives a cursor the catalogs and the keywords of its connection."""
+    if other in _access_by_target:
+        _access_by_target[target] = _access_by_target[other]
     if other in _attached_by_target:
         _attached_by_target[target] = _attached_by_target[other]
 

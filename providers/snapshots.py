@@ -14,7 +14,6 @@ import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.runtime.caches import LruCache
-from lance_sql.store.allowed_bases import allowed_by
 from lance_sql.table.version_names import split_name
 
 if TYPE_CHECKING:
@@ -46,6 +45,8 @@ def open_version(
             raise InvalidArgument(f"{uri!r} names a version, and so does {given[0]}: leave one of them out")
         opened = opening(path, **{**time_travel, "version": tag if version is None else version})
     snapshot = opened.snapshot
+    if snapshot.access.identity is None:
+        return opened
     # A table that was deleted and written again may have the same version numbers. But its manifest is another file, or
     # its commits have other times and names.
     identity = (
@@ -55,7 +56,7 @@ def open_version(
         snapshot.store.identity(snapshot.manifest_path),
         snapshot.use_indices,
         statistics_cache,
-        allowed_by(snapshot.storage_options),
+        snapshot.access,
         snapshot.manifest.timestamp,
         snapshot.manifest.transaction_file,
     )

@@ -134,6 +134,8 @@ ELSEWHERE = {
     "register": "open",
     "open": "open",
     "create_table": "write",
+    **dict.fromkeys(("apply_changes", "audit", "catalog", "diff", "materialize"), "Access.of"),
+    **dict.fromkeys(("read", "repair", "salvage", "sql", "verify"), "Access.of"),
     "create": "the kind of index",
     "assert_search": "search",
     "assert_sql": "assert_table_equal",

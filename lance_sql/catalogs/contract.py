@@ -11,6 +11,7 @@ import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
 from lance_sql.jobs.writing import write
+from lance_sql.store.access import AccessOptions, within
 from lance_sql.table.commit_summary import VIEW
 from lance_sql.values import names
 from lance_sql.values.guessed_names import OF_CATALOG, NamesGuessed
@@ -36,9 +37,13 @@ class TableEntry:
 
 
 class Catalog(NamesGuessed, ABC):
-    """Tables by name. Nothing is cached: changes of other processes are visible at once."""
+    """Tables by name. Nothing is cached: changes of other processes are visible at once.
+
+    access: keywords of `lance_sql.open` for its tables
+    """
 
     _guessed_names = OF_CATALOG
+    access: AccessOptions = {}  # noqa: RUF012 - never changed
 
     @abstractmethod
     def namespaces(self, parent: Name = ()) -> list[str]:
@@ -93,16 +98,18 @@ class Catalog(NamesGuessed, ABC):
 
         raises: TableNotFound; InvalidArgument for a materialized view
         """
-        check_kind(self.describe(name).path, is_view=False, other_way="drop_view")
-        self._drop(name)
+        with within(self.access):
+            check_kind(self.describe(name).path, is_view=False, other_way="drop_view")
+            self._drop(name)
 
     def drop_view(self, name: Name) -> None:
         """Removes the name, and the materialized view with all of its versions.
 
         raises: TableNotFound; InvalidArgument for a table that is no view
         """
-        check_kind(self.describe(name).path, is_view=True, other_way="drop_table")
-        self._drop(name)
+        with within(self.access):
+            check_kind(self.describe(name).path, is_view=True, other_way="drop_table")
+            self._drop(name)
 
     @abstractmethod
     def _drop(self, name: Name) -> None:
@@ -124,7 +131,7 @@ class Catalog(NamesGuessed, ABC):
         options: of `lance_sql.open`
         raises: TableNotFound
         """
-        return lance_sql.opening.open(self.describe(name).path, **options)
+        return lance_sql.opening.open(self.describe(name).path, **{**self.access, **options})
 
     def create_table(
         self, name: Name, data: object, *, properties: Mapping[str, str] | None = None, **options: Any
@@ -136,7 +143,7 @@ class Catalog(NamesGuessed, ABC):
         """
         entry = self.declare(name, properties)
         try:
-            return write(data, entry.path, **options)
+            return write(data, entry.path, **{**self.access, **options})
         except BaseException:
             self.forget(name)
             raise

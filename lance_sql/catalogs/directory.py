@@ -27,6 +27,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import NO_TABLE, CorruptFile, InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.format.schema import primary_key
 from lance_sql.jobs.writing import write
+from lance_sql.store.access import Access, AccessOptions
 from lance_sql.store.contract import check_path
 from lance_sql.store.open import absolute, local_path, open_store
 from lance_sql.table import table_folders
@@ -56,9 +57,10 @@ class DirectoryCatalog(Catalog):
     raises: TableNotFound if there is no such folder on this machine
     """
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, access: AccessOptions | None = None) -> None:
+        self.access = access or {}
         self._folder = absolute(folder)
-        self._store = open_store(self._folder)
+        self._store = open_store(self._folder, Access.of(**self.access))
         if "://" not in folder and not os.path.isdir(self._folder):
             raise TableNotFound(f"No folder {folder!r} to open as a catalog")
 
@@ -162,7 +164,7 @@ class DirectoryCatalog(Catalog):
     def _contents(self) -> Dataset | None:
         """Opens the newest version of the table of contents; returns None if there is none."""
         try:
-            return lance_sql.opening.open(self._at(CONTENTS))
+            return lance_sql.opening.open(self._at(CONTENTS), **self.access)
         except TableNotFound:
             return None
 
@@ -265,10 +267,10 @@ class DirectoryCatalog(Catalog):
 
     def _new_contents(self) -> Dataset:
         try:
-            return write(_SCHEMA.empty_table(), self._at(CONTENTS))
+            return write(_SCHEMA.empty_table(), self._at(CONTENTS), **self.access)
         except TableExists:
             # another process was first
-            return lance_sql.opening.open(self._at(CONTENTS))
+            return lance_sql.opening.open(self._at(CONTENTS), **self.access)
 
     def _rename(self, name: tuple[str, ...], new_name: tuple[str, ...]) -> None:
         """Replaces the old name by the new one, in one commit.

@@ -156,7 +156,7 @@ def _newest(dataset: Dataset, branch: str | None) -> int | None:
     own = dataset.snapshot
     if branch is not None and branch not in own.branches():
         return None
-    store = own.main if branch is None else branch_store(own.uri, branch, own.storage_options)
+    store = own.main if branch is None else branch_store(own.uri, branch, own.access)
     newest = version_files.newest(store)
     return None if newest is None else newest.version
 

@@ -18,6 +18,7 @@ from lance_sql.errors import (
     TableNotFound,
     UnsupportedFeature,
 )
+from lance_sql.store.access import AccessOptions
 from lance_sql.table import table_folders
 from lance_sql.table.version_names import whole_name
 
@@ -38,7 +39,10 @@ class RestCatalog(Catalog):
     raises: MissingDependency without the client
     """
 
-    def __init__(self, address: str, *, token: str | None = None, headers: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, address: str, access: AccessOptions, *, token: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.access = access
         try:
             import lance_namespace_urllib3_client as client
         except ImportError as error:

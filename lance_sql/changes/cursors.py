@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Unpack
 
 from lance_sql.changes import bounds, positions
 from lance_sql.changes.bounds import Bound
@@ -25,6 +25,7 @@ from lance_sql.changes.history import BranchHistory
 from lance_sql.changes.plan import Mode
 from lance_sql.changes.snapshot_feed import SnapshotFeed
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict, TableNotFound, VersionNotFound
+from lance_sql.store.access import Access, AccessOptions
 from lance_sql.table import address, cursor_files, cursor_ids
 from lance_sql.table.cursor_files import CursorRecord, Origin
 from lance_sql.table.open_snapshot import open_snapshot
@@ -103,12 +104,12 @@ class Cursor:
         mode: Mode = "all",
         until: Bound | None = None,
         target: object | None = None,
-        storage_options: Mapping[str, str] | None = None,
         after: str | None = "",
         drop_unchanged: bool = False,
         key: str | Sequence[str] | None = None,
         trust_snapshots: bool = False,
         origin: bool = False,
+        **access: Unpack[AccessOptions],
     ) -> AbstractContextManager[ChangeFeed]:
         """Returns the changes since the last run, for a block that advances the cursor when it succeeds.
 
@@ -116,7 +117,7 @@ class Cursor:
         target: the Lance table that the changes go to, a `Dataset`, or a path or URI. Changes that it already has,
             because a run died between its commit and the move of the cursor, are not read again. Changes that a
             restore took from it are
-        storage_options: of a target that is given by its path or URI, as for `lance_sql.open`
+        access: keywords of `lance_sql.open`, for a target that is given by its path or URI
         after: the `position` of the last changes that a database has, stored in the transaction of their rows. The feed
             begins after these changes, wherever the cursor is. None for a database without changes; by default, the
             cursor's own position counts
@@ -135,7 +136,8 @@ class Cursor:
         }
         if after != "" and target is not None:
             raise InvalidArgument("Pass either target= (a Lance table) or after= (the position stored in a database)")
-        given = None if target is None else _Target(target, storage_options)
+        access_of_target = Access.of(**access)
+        given = None if target is None else _Target(target, access_of_target)
         return _Block(self._reading(until, given, after, options), "read()")
 
     def deliver(
@@ -355,13 +357,13 @@ class _Target:
     """Table that the changes go to.
 
     table: a `Dataset`, or a path or URI
-    storage_options: of a path or URI
+    access: to the files of a path or URI
     """
 
-    def __init__(self, table: object, storage_options: Mapping[str, str] | None) -> None:
+    def __init__(self, table: object, access: Access) -> None:
         snapshot = getattr(table, "snapshot", None)
         self._table = snapshot if isinstance(snapshot, Snapshot) else table
-        self._storage_options = storage_options
+        self._access = access
 
     @property
     def name(self) -> str:
@@ -373,8 +375,8 @@ class _Target:
             if isinstance(self._table, Snapshot):
                 latest = self._table.latest()
             else:
-                uri = address.of_newest(place_text(self._table), self._storage_options)
-                latest = open_snapshot(uri, storage_options=self._storage_options)
+                uri = address.of_newest(place_text(self._table), self._access)
+                latest = open_snapshot(uri, access=self._access)
             return consumed.position(latest.manifest.config, record.id)
         except TableNotFound:
             return None

@@ -121,10 +121,8 @@ class BranchHistory:
     def _first_of(self, branch: str | None) -> Snapshot:
         """Returns a placeholder snapshot of another branch, without reading a manifest."""
         own = self.snapshot
-        store = own.main if branch is None else location.branch_store(own.uri, branch, own.storage_options)
-        return Snapshot(
-            own.uri, own.main, store, VersionFile(0, ""), branch=branch, storage_options=own.storage_options
-        )
+        store = own.main if branch is None else location.branch_store(own.uri, branch, own.access)
+        return Snapshot(own.uri, own.main, store, VersionFile(0, ""), branch=branch, access=own.access)
 
     @cached_property
     def files(self) -> dict[int, tuple[Snapshot, VersionFile]]:

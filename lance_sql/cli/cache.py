@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
 
 import click
@@ -27,9 +26,10 @@ def cache(folder: str | None, clear: bool, output: str) -> None:
     """
     import pyarrow as pa
 
-    from lance_sql.store.cached import ENVIRONMENT, cache_in, default_folder
+    from lance_sql.store.access import Access
+    from lance_sql.store.cached import cache_in
 
-    disk_cache = cache_in(folder or os.environ.get(ENVIRONMENT) or default_folder())
+    disk_cache = cache_in(folder or str(Access.of(cache=True).cache))
     if clear:
         count = disk_cache.clear()
         click.echo(f"Removed {count} file{'' if count == 1 else 's'} from {disk_cache.folder}.", err=True)

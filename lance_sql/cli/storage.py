@@ -23,7 +23,7 @@ def add_storage_option(verbs: Iterable[click.Command]) -> None:
 
 
 def storage_option() -> click.Option:
-    """Returns the option, whose settings are those of the process until the verb ends."""
+    """Returns the option, whose settings every table of the verb is opened with."""
     return click.Option(
         [NAME],
         metavar="KEY=VALUE",
@@ -40,7 +40,7 @@ def _set(context: click.Context, option: click.Parameter, given: tuple[str, ...]
     """
     if not given:
         return
-    from lance_sql.store.process_options import storing
+    from lance_sql.store.access import within
 
     settings: dict[str, str] = {}
     for each in given:
@@ -50,4 +50,4 @@ def _set(context: click.Context, option: click.Parameter, given: tuple[str, ...]
                 f"{each!r} is not of the form KEY=VALUE, such as region=eu-west-1", context, option
             )
         settings[name.strip()] = value
-    context.with_resource(storing(settings))
+    context.with_resource(within({"storage_options": settings}))

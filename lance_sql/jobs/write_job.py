@@ -204,7 +204,7 @@ class WriteJob:
             return None
         branch = None if self.target.snapshot is None else self.target.snapshot.branch
         try:
-            newest = open_snapshot(self.target.uri, branch=branch, storage_options=self.target.storage_options)
+            newest = open_snapshot(self.target.uri, branch=branch, access=self.target.access)
         except TableNotFound:
             return None
         return once.committed(newest, self.turn)
@@ -294,7 +294,7 @@ class WriteJob:
         snapshot = self.target.snapshot
         since, branch = (0, None) if snapshot is None else (snapshot.version, snapshot.branch)
         try:
-            versions = list_snapshots(self.target.uri, branch=branch, storage_options=self.target.storage_options)
+            versions = list_snapshots(self.target.uri, branch=branch, access=self.target.access)
         except TableNotFound:
             return []
         return [each for each in versions if each.version > since]

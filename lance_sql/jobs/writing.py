@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias, Unpack
+from typing import TypeAlias, Unpack
 
 import pyarrow as pa
 
@@ -21,8 +21,8 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema.compression import compressed
 from lance_sql.jobs.write_job import WriteJob
 from lance_sql.runtime.progress import reporting
-from lance_sql.store.manifest_store import ManifestStore
-from lance_sql.store.open import absolute, with_manifest_store
+from lance_sql.store.access import Access, AccessOptions, access_options
+from lance_sql.store.open import absolute
 from lance_sql.table import commit_origin
 from lance_sql.table.commit_summary import check_properties
 from lance_sql.table.fragment import MAX_ROWS_PER_FILE
@@ -44,22 +44,22 @@ Mode: TypeAlias = insert.Mode
 
 
 def _resolved(
-    uri: str | os.PathLike[str] | Dataset, branch: str | None, storage_options: Mapping[str, Any] | None
-) -> tuple[str, str | None, Mapping[str, Any] | None]:
-    """Returns the path or URI of a table, its branch, and the options of its store.
+    uri: str | os.PathLike[str] | Dataset, branch: str | None, given: AccessOptions
+) -> tuple[str, str | None, Access]:
+    """Returns the path or URI of a table, its branch, and the access to its files.
 
     raises: InvalidArgument if a handle is on another branch
     """
     if not isinstance(uri, Dataset):
-        return absolute(uri), branch, storage_options
+        return absolute(uri), branch, Access.of(**given)
     if branch is not None and branch != uri.branch:
         raise InvalidArgument(
             f"branch={branch!r} contradicts the handle, which is on {uri.branch or 'main'!r}: leave branch= out"
         )
-    return uri.uri, uri.branch, storage_options or uri.snapshot.storage_options
+    return uri.uri, uri.branch, uri.snapshot.access.with_keywords(given)
 
 
-class WriteOptions(AppendOptions, total=False):
+class WriteOptions(AppendOptions, AccessOptions, total=False):
     """Keywords of `write` and `begin_write`; see `write`."""
 
     create: bool
@@ -69,8 +69,6 @@ class WriteOptions(AppendOptions, total=False):
     compression: str | Mapping[str, str] | None
     compression_level: int | None
     config: Mapping[str, str] | None
-    storage_options: Mapping[str, Any] | None
-    manifest_store: ManifestStore | None
 
 
 @suggests_keywords
@@ -132,7 +130,7 @@ def write(
     txn_app_id, txn_version: make the write idempotent: an application assigns ascending numbers to its writes, and a
         write whose number, or a later one, the table already has is not repeated. The table's config has the last
         number: a cleanup keeps it, a branch has it, and a restore takes it back with the rows
-    storage_options: for the store of the URI, by the names of object_store
+    storage_options, allow_bases, cache, checksums: as for `lance_sql.open`
     manifest_store: arbitrates commits for a store without put-if-absent, and records the manifests of the table's
         versions; every reader and writer of the table must pass it
     raises: TableExists, TableNotFound; InvalidArgument for rows that do not fit; UnsupportedFeature for types that the
@@ -173,8 +171,7 @@ def _write_job(
 
     schema_of: the schema of the rows, from that of the table they are appended to
     """
-    storage_options = with_manifest_store(options.get("storage_options"), options.get("manifest_store"))
-    table_uri, branch, storage_options = _resolved(uri, branch, storage_options)
+    table_uri, branch, access = _resolved(uri, branch, access_options(options))
     compression, level = options.get("compression"), options.get("compression_level")
     limits = FileLimits(
         options.get("max_rows_per_file", MAX_ROWS_PER_FILE), options.get("max_bytes_per_file", MAX_BYTES_PER_FILE)
@@ -183,7 +180,7 @@ def _write_job(
     turn = once.turn(options.get("txn_app_id"), options.get("txn_version"))
     # the table of a handle was there: an append does not bring back one that was dropped or moved
     create = options.get("create", mode != "append" or not isinstance(uri, Dataset))
-    snapshot = insert.existing(table_uri, mode, create=create, branch=branch, storage_options=storage_options)
+    snapshot = insert.existing(table_uri, mode, create=create, branch=branch, access=access)
     table = snapshot.manifest.schema.arrow if mode == "append" and snapshot is not None else None
     if table is not None and (compression is not None or level is not None):
         raise InvalidArgument("Appended rows use the compression of the table: leave compression= out")
@@ -194,7 +191,7 @@ def _write_job(
         compressed(schema_of(table), compression, level),
         wanted_version=options.get("file_version"),
         stable_row_ids=options.get("stable_row_ids"),
-        storage_options=storage_options,
+        access=access,
         merge_schema=options.get("merge_schema", False),
         config=options.get("config"),
     )

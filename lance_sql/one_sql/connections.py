@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from lance_sql.errors import InvalidArgument
@@ -24,6 +24,7 @@ from lance_sql.values.keywords import check_keywords, suggests_keywords
 
 if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog
+    from lance_sql.store.access import AccessOptions
 
 _OF_DUCKDB: Final = ("read_only", "config")
 """Keywords of `duckdb.connect`."""
@@ -55,9 +56,6 @@ def connect(
     database: str = ":memory:",
     *,
     statistics_cache: str | os.PathLike[str] | None = None,
-    allow_bases: str | Sequence[str] | None = None,
-    cache: str | os.PathLike[str] | bool | None = None,
-    checksums: bool | None = None,
     catalog: str | os.PathLike[str] | Catalog | Mapping[str, str | os.PathLike[str] | Catalog] | None = None,
     **options: Any,
 ) -> Any:
@@ -70,16 +68,18 @@ def connect(
 
     statistics_cache: a folder that shares learned statistics with other processes, for tables that are opened by their
         paths; see `lance_sql.open`
-    allow_bases, cache, checksums: as for `lance_sql.open`, of these tables
     catalog: attached as `lake`, or under the names of a mapping; see `lance_sql.attach`
-    options: of `duckdb.connect`; in DuckDB 1.5, unsigned extensions are allowed, because `FROM 'x.lance'` needs one
+    options: storage_options, manifest_store, allow_bases, cache and checksums as for `lance_sql.open`, for the tables
+        that statements name; others of `duckdb.connect`. In DuckDB 1.5, unsigned extensions are allowed, because
+        `FROM 'x.lance'` needs one
     raises: UnsupportedFeature when DuckDB is not installed; InvalidArgument for a Lance table as the database
 
     >>> connection = lance_sql.connect()
     >>> connection.execute("SELECT count(*) FROM 'examples/orders.lance' VERSION AS OF 4").fetchall()
     [(400,)]
     """
-    check_keywords("connect", options, _OF_DUCKDB)
+    of_duckdb = {name: options.pop(name) for name in _OF_DUCKDB if name in options}
+    access = _access(options) if options else None
     if str(database).rstrip("/").endswith(".lance") and os.path.isdir(database):
         table = os.fspath(database)
         raise InvalidArgument(
@@ -88,10 +88,8 @@ def connect(
     connection = connect_engine(
         database,
         statistics_cache=statistics_cache,
-        allow_bases=allow_bases,
-        cache=cache,
-        checksums=checksums,
-        **options,
+        access=access,
+        **of_duckdb,
     )
     from lance_sql.providers.duckdb import connection as duckdb_connection
 
@@ -100,6 +98,19 @@ def connect(
     for name, location in catalogs.items():
         attach(connection, location, as_=name)
     return connection
+
+
+def _access(options: Mapping[str, Any]) -> AccessOptions:
+    """
+    raises: UnknownKeywordError; InvalidArgument for values of other kinds
+    """
+    from lance_sql.store.access import KEYWORDS, Access, access_options
+
+    check_keywords("connect", options, (*KEYWORDS, *_OF_DUCKDB))
+    given = access_options(options)
+    # raises errors before there is a connection
+    _ = Access.of(**given)
+    return given
 
 
 class _Statements:

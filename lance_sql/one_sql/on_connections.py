@@ -19,6 +19,7 @@ from lance_sql.one_sql.running import write
 from lance_sql.one_sql.statements import Statement, for_duckdb, of_lance
 from lance_sql.providers import attached
 from lance_sql.providers.duckdb import queries as duckdb_queries
+from lance_sql.store.access import within
 
 _PARAMETER: Final = "__lance_parameter_"
 
@@ -50,6 +51,11 @@ def relation(connection: Any, statement: Statement, parameters: Any) -> Any:
 
 
 def _run(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
+    with within(attached.access_of(connection)):
+        return _summary(connection, statement, parameters)
+
+
+def _summary(connection: Any, statement: Statement, parameters: Any) -> pa.Table:
     given: Mapping[str, Any] = {}
     text = statement.text
     if parameters:

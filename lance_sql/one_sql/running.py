@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.dialects import dialect_of
@@ -16,6 +16,7 @@ from lance_sql.one_sql.writing_statements import Change
 from lance_sql.one_sql.written import Written
 from lance_sql.providers import attached
 from lance_sql.runtime.progress import Progress, reporting
+from lance_sql.store.access import AccessOptions, within
 from lance_sql.table import commit_origin
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.values.keywords import suggests_keywords
@@ -34,6 +35,7 @@ def sql(
     dry_run: bool = False,
     job: str | None = None,
     progress: Progress | None = None,
+    **access: Unpack[AccessOptions],
 ) -> Rows | Written:
     """Runs a statement over Lance tables, with the same SQL in every engine.
 
@@ -58,6 +60,8 @@ def sql(
     job: the name of the job of the statement, recorded in its commit; by default, the environment variable
         LANCE_SQL_JOB
     progress: called with the number of rows done, and the total or None, by statements that write or maintain tables
+    access: keywords of `lance_sql.open`, such as storage_options, for the tables that the statement names; those of a
+        connection from `connect` are its own
     returns: rows with Arrow's stream interface, and `to_table()`; for statements that write, one row with a summary,
         and the new version as `dataset`
     raises: InvalidArgument for text that is not SQL, and for invalid arguments; UnsupportedFeature, naming the
@@ -76,7 +80,8 @@ def sql(
     wanted = engine_of(engine, connection, session, dialect)
     # DataFusion uses other names and functions for the typed text
     in_own_words = wanted.is_spoken and wanted.name != "datafusion"
-    with looked_up_in(attached.Names(wanted.target)), reporting(progress):
+    of_target = attached.access_of(wanted.target)
+    with within(of_target), within(access), looked_up_in(attached.Names(wanted.target)), reporting(progress):
         return _run(text, parameters, wanted, dialect, in_own_words, all_rows=all_rows, dry_run=dry_run, job=job)
 
 

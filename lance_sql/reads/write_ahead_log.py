@@ -133,7 +133,7 @@ def open_sstable(snapshot: Snapshot, sstable: SSTable) -> Snapshot:
     raises: CorruptFile for a missing one; as `open_snapshot`
     """
     uri = f"{snapshot.uri.rstrip('/')}/{sstable.path}"
-    return open_snapshot(uri, storage_options=snapshot.storage_options, use_indices=False)
+    return open_snapshot(uri, access=snapshot.access, use_indices=False)
 
 
 def read_entry(store: Store, path: str) -> list[pa.RecordBatch]:

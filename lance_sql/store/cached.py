@@ -8,9 +8,8 @@ found it returns the tag of a cached content.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import count
 from threading import Lock
 from typing import Any, Final, TypeVar
@@ -18,18 +17,11 @@ from weakref import ref
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, InvalidArgument, at
+from lance_sql.errors import CorruptFile, at
 from lance_sql.runtime.caches import LruCache, alive
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Store, check_path, check_ranges
 from lance_sql.store.delegating import DelegatingStore
 from lance_sql.store.disk_cache import DEFAULT_BYTES, CachedFile, DiskCache
-
-CACHE: Final = "cache"
-CACHE_BYTES: Final = "cache_bytes"
-"""The storage options with the folder, and with its maximum size in bytes."""
-
-ENVIRONMENT: Final = "LANCE_SQL_CACHE"
-"""The environment variable with the folder, for stores without the option."""
 
 _FOLDERS: Final = ("data/", "_deletions/", "_indices/")
 _VERSIONS: Final = "_versions"
@@ -39,7 +31,6 @@ _MOST_MANIFESTS: Final = 256
 T = TypeVar("T")
 _numbers: Final = count()
 _stores: Final[dict[int, ref[CachedStore]]] = {}
-_asked: ContextVar[str | bool | None] = ContextVar("cache", default=None)
 _lock = Lock()
 _caches: dict[tuple[str, int], DiskCache] = {}
 
@@ -200,37 +191,11 @@ def read_twice(store: Store, path: str, read: Callable[[], T]) -> T:
     return read()
 
 
-def with_cache(store: Store, options: Mapping[str, Any]) -> Store:
-    """Wraps a store in the cache of the options or the environment. Returns the store itself without a cache, and if it
-    is local.
-
-    options: CACHE, a folder, or False for none; CACHE_BYTES, its maximum size
-    raises: InvalidArgument
-    """
-    folder = options.get(CACHE, _asked.get())
-    if folder is None or folder is True:
-        folder = os.environ.get(ENVIRONMENT) or (default_folder() if folder is True else None)
-    if not folder or store.concurrency <= 1:
+def with_cache(store: Store, folder: str | None, most_bytes: int) -> Store:
+    """Wraps a store in the cache in a folder. Returns the store itself without a folder, and if it is local."""
+    if folder is None or store.concurrency <= 1:
         return store
-    if not isinstance(folder, str | os.PathLike):
-        raise InvalidArgument(f"cache={folder!r} is not a folder: pass a folder, True for {default_folder()}, or False")
-    try:
-        most_bytes = int(options.get(CACHE_BYTES, DEFAULT_BYTES))
-    except (TypeError, ValueError):
-        raise InvalidArgument(f"cache_bytes={options[CACHE_BYTES]!r} is not a number of bytes") from None
-    if most_bytes <= 0:
-        raise InvalidArgument(f"cache_bytes={most_bytes} is too small: pass more than 0, or leave cache= out")
     return CachedStore(store, cache_in(folder, most_bytes))
-
-
-@contextmanager
-def caching(folder: str | os.PathLike[str] | bool | None) -> Iterator[None]:
-    """Gives this cache to stores that are opened inside the block, unless their options name another."""
-    token = _asked.set(folder if folder is None or isinstance(folder, bool) else os.fspath(folder))
-    try:
-        yield
-    finally:
-        _asked.reset(token)
 
 
 def cache_in(folder: str | os.PathLike[str], most_bytes: int = DEFAULT_BYTES) -> DiskCache:
@@ -240,12 +205,6 @@ def cache_in(folder: str | os.PathLike[str], most_bytes: int = DEFAULT_BYTES) ->
         if key not in _caches:
             _caches[key] = DiskCache(*key)
         return _caches[key]
-
-
-def default_folder() -> str:
-    """Returns the default cache folder."""
-    caches = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(caches, "lance-sql", "ranges")
 
 
 def _restore(files: Store, folder: str, most_bytes: int) -> CachedStore:

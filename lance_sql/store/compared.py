@@ -8,17 +8,14 @@ Files without a checksum, such as those of other writers, are read like others.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, InvalidArgument, at
+from lance_sql.errors import CorruptFile, at
 from lance_sql.runtime import ports
 from lance_sql.runtime.caches import LruCache
 from lance_sql.store import checksums
@@ -27,15 +24,7 @@ from lance_sql.store.checksums import BLOCK_BYTES, Checksum
 from lance_sql.store.contract import ByteRange, MappedFile, Store, check_ranges
 from lance_sql.store.delegating import DelegatingStore
 
-OPTION: Final = "checksums"
-"""The storage option: true to compare checksums."""
-
-ENVIRONMENT: Final = "LANCE_SQL_CHECKSUMS"
-"""The environment variable for stores without the option."""
-
 _FOLDERS: Final = ("data/", "_deletions/", "_indices/")
-_TRUE: Final = ("1", "true", "yes", "on")
-_FALSE: Final = ("", "0", "false", "no", "off")
 _HASH_BYTES: Final = 8
 
 
@@ -51,7 +40,6 @@ class _Recorded:
     files: Mapping[str, Checksum]
 
 
-_asked: ContextVar[bool | None] = ContextVar("compares_checksums", default=None)
 # a bit for each block
 _compared: Final[LruCache[tuple[str, str, str | None], int]] = LruCache("compared blocks", most_entries=65_536)
 _recorded: Final[LruCache[str, _Recorded]] = LruCache("checksums of files", most_entries=64)
@@ -173,41 +161,3 @@ def _slice(wanted: ByteRange, runs: Sequence[ByteRange], contents: Sequence[pa.B
         if run.start <= wanted.start and wanted.end <= run.end:
             return content.slice(wanted.start - run.start, wanted.end - wanted.start)
     return None
-
-
-def with_comparison(
-    storage_options: Mapping[str, Any] | None, compares: bool | None = None
-) -> Mapping[str, Any] | None:
-    """Returns storage options that say whether checksums are compared.
-
-    compares: None for the option that is there, or else that of `comparing` or the environment
-    raises: InvalidArgument for values that are neither true nor false
-    """
-    given = (storage_options or {}).get(OPTION)
-    chosen = compares if compares is not None else given if given is not None else _asked.get()
-    wanted = _flag(os.environ.get(ENVIRONMENT, "") if chosen is None else chosen)
-    if compares is None and given is None and not wanted:
-        return storage_options
-    return {**(storage_options or {}), OPTION: str(wanted).lower()}
-
-
-def compared(store: Store, options: Mapping[str, Any]) -> Store:
-    """Wraps a store if the options say so."""
-    return ComparedStore(store) if _flag(options.get(OPTION, False)) else store
-
-
-@contextmanager
-def comparing(compares: bool) -> Iterator[None]:
-    """Sets whether tables that are opened in the block compare checksums, unless their options say it."""
-    token = _asked.set(compares)
-    try:
-        yield
-    finally:
-        _asked.reset(token)
-
-
-def _flag(value: object) -> bool:
-    text = str(value).strip().lower()
-    if text not in (*_TRUE, *_FALSE):
-        raise InvalidArgument(f"checksums={value!r} is neither true nor false")
-    return text in _TRUE

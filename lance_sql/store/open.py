@@ -9,17 +9,15 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.store.cached import CACHE, CACHE_BYTES, with_cache
-from lance_sql.store.compared import OPTION as CHECKSUMS
-from lance_sql.store.compared import compared
+from lance_sql.store.access import Access
+from lance_sql.store.cached import with_cache
+from lance_sql.store.compared import ComparedStore
 from lance_sql.store.contract import Store
 from lance_sql.store.dynamodb import DynamoDbManifestStore
 from lance_sql.store.external import ExternalManifests
 from lance_sql.store.fsspec import FsspecStore
 from lance_sql.store.local import LocalStore
-from lance_sql.store.manifest_store import ManifestStore
 from lance_sql.store.object_store import SCHEMES, ObjectStore
-from lance_sql.store.process_options import with_process_options
 from lance_sql.values.local_paths import checked, expanded, place_text
 
 # At least two letters: "C:\tables" is a path.
@@ -27,52 +25,32 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 
 
 _DYNAMODB: Final = "s3+ddb://"
-_MANIFEST_STORE: Final = "manifest_store"
-ALLOWED_BASES: Final = "allow_bases"
-"""The storage option with the places that may hold files of a table; see `allowed_bases`."""
 
 
-def open_store(uri: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> Store:
+def open_store(uri: str | os.PathLike[str], access: Access | None = None) -> Store:
     """Opens the store at a path or URI: local for plain paths and file://, an object store for S3, Google Cloud Storage
     and Azure, and fsspec for every other scheme. It has a manifest store for s3+ddb:// or if one is given, and a disk
-    cache if the options name one. Options of the process are added.
+    cache and a comparison of checksums if they are wanted.
 
+    access: by default, that of `Access.of`
     raises: InvalidArgument if no file system supports the scheme, and for unknown options
     """
     text = place_text(uri)
-    options = with_process_options(storage_options)
-    manifests: ManifestStore | None = options.pop(_MANIFEST_STORE, None)
-    options.pop(ALLOWED_BASES, None)
+    access = Access.of() if access is None else access
+    options = dict(access.options)
+    manifests = access.manifest_store
     file_uri = files_uri(text)
     if file_uri != text:
         if manifests is not None:
             raise InvalidArgument(f"{text!r} names its manifest store: leave manifest_store out")
         manifests = DynamoDbManifestStore(_dynamodb_table(text), options)
-    asked: dict[str, Any] = {name: options.pop(name) for name in (CACHE, CACHE_BYTES) if name in options}
-    compares = {name: options.pop(name) for name in (CHECKSUMS,) if name in options}
-    store = compared(with_cache(_open_files(file_uri, options), asked), compares)
+    store = with_cache(_open_files(file_uri, options), access.cache, access.cache_bytes)
+    if access.checksums:
+        store = ComparedStore(store)
     if manifests is None:
         return store
     path = local_path(file_uri)
     return ExternalManifests(store, manifests, text, manifests.key(os.path.abspath(path) if path else file_uri))
-
-
-def with_manifest_store(
-    storage_options: Mapping[str, Any] | None, manifest_store: ManifestStore | None
-) -> Mapping[str, Any] | None:
-    """Returns storage options that include a manifest store."""
-    if manifest_store is None:
-        return storage_options
-    return {**(storage_options or {}), _MANIFEST_STORE: manifest_store}
-
-
-def with_cache_folder(
-    storage_options: Mapping[str, Any] | None, cache: str | os.PathLike[str] | bool | None
-) -> Mapping[str, Any] | None:
-    """Returns storage options that include a cache; see `store.cached`."""
-    if cache is None:
-        return storage_options
-    return {**(storage_options or {}), CACHE: cache if isinstance(cache, bool) else os.fspath(cache)}
 
 
 def files_uri(uri: str) -> str:

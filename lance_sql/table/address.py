@@ -9,11 +9,12 @@ The folder of a branch has no tags, branches and cursors. Those of the table are
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.store import open_store
+from lance_sql.store.access import Access
 from lance_sql.store.open import absolute, below, local_path
 from lance_sql.table import refs
 from lance_sql.table.version_names import split_name
@@ -36,15 +37,15 @@ class Address(NamedTuple):
         return self.root if self.branch is None else below(self.root, f"tree/{self.branch}")
 
 
-def resolve(uri: str, storage_options: Mapping[str, Any] | None) -> Address:
+def resolve(uri: str, access: Access) -> Address:
     """Resolves a path or URI to an address. The table need not exist."""
     place = absolute(uri)
     if "://" not in place and os.path.islink(place):
-        return _of_branch(os.path.realpath(place), storage_options) or Address(place, None)
-    return _of_branch(place, storage_options) or Address(place, None)
+        return _of_branch(os.path.realpath(place), access) or Address(place, None)
+    return _of_branch(place, access) or Address(place, None)
 
 
-def of_newest(uri: str, storage_options: Mapping[str, Any] | None = None) -> str:
+def of_newest(uri: str, access: Access | None = None) -> str:
     """Returns the path or URI of a table to change; of a branch, as in "t.lance@load", that of its folder.
 
     raises: InvalidArgument for a version or a tag
@@ -53,7 +54,7 @@ def of_newest(uri: str, storage_options: Mapping[str, Any] | None = None) -> str
     if plain == uri:
         return uri
     if name is not None:
-        store = open_store(plain, storage_options)
+        store = open_store(plain, access)
         # a name that reads as a tag must not write to a branch
         if refs.has_branch(store, name) and name not in refs.tags(store):
             return Address(absolute(plain), name).place
@@ -63,17 +64,17 @@ def of_newest(uri: str, storage_options: Mapping[str, Any] | None = None) -> str
     )
 
 
-def resolve_links(root: str, storage_options: Mapping[str, Any] | None) -> Address | None:
+def resolve_links(root: str, access: Access) -> Address | None:
     """Resolves links in the middle of a path to the address of a branch; returns None for other places."""
     path = local_path(root)
-    return None if path is None else _of_branch(os.path.realpath(path), storage_options)
+    return None if path is None else _of_branch(os.path.realpath(path), access)
 
 
-def _of_branch(place: str, storage_options: Mapping[str, Any] | None) -> Address | None:
+def _of_branch(place: str, access: Access) -> Address | None:
     if _TREE not in place:
         return None
     for root, branch in _splits(place):
-        if refs.has_branch(open_store(root, storage_options), branch):
+        if refs.has_branch(open_store(root, access), branch):
             return Address(root, branch)
     return None
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import pyarrow as pa
 
@@ -28,6 +28,7 @@ from lance_sql.format.schema import Field, jsonb
 from lance_sql.format.schema.types import is_json
 from lance_sql.runtime.caches import LruCache
 from lance_sql.store import ByteRange, Store, allowed_bases, check_path, open_store
+from lance_sql.store.access import Access
 from lance_sql.table import identity
 from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence
 from lance_sql.table.identity import CommitId
@@ -66,7 +67,7 @@ class FileLocation:
     branch: str | None
     commit_id: CommitId
     base_paths: Mapping[int, BasePath]
-    storage_options: Mapping[str, Any]
+    access: Access
 
 
 class TableFiles:
@@ -148,8 +149,8 @@ class TableFiles:
         if base is None:
             raise CorruptFile(f"the manifest has no base path {base_id}")
         base.check()
-        allowed_bases.check(base.path, self.location.store.uri, self.location.storage_options)
-        return open_store(base.path, self.location.storage_options)
+        allowed_bases.check(base.path, self.location.store.uri, self.location.access.allow_bases)
+        return open_store(base.path, self.location.access)
 
     @property
     def page_cache(self) -> PageCache:

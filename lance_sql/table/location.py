@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from lance_sql.errors import NO_TABLE, CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
 from lance_sql.store import Store, check_path, open_store
+from lance_sql.store.access import Access
 from lance_sql.store.open import below, files_uri, local_path
 from lance_sql.table import address, refs, versions
 from lance_sql.table.paths import DATA
@@ -50,7 +50,7 @@ def locate(
     tag: str | None = None,
     branch: str | None = None,
     as_of: datetime | date | timedelta | str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    access: Access,
 ) -> Location:
     """Locates the version that the arguments of `open_snapshot` name.
 
@@ -59,17 +59,17 @@ def locate(
     """
     _check_arguments(version, tag, branch, as_of)
     given = {"tag"} if tag is not None else set()
-    root, own_branch = address.resolve(uri, storage_options)
+    root, own_branch = address.resolve(uri, access)
     options: dict[str, Any] = {"version": version, "tag": tag, "branch": branch, "as_of": as_of}
-    options["storage_options"] = storage_options
-    main = open_store(root, storage_options)
+    options["access"] = access
+    main = open_store(root, access)
     table = table_name(root)
     if version is not None and not isinstance(version, int):
         version, tag, as_of = _named(main, version)
     if tag is not None:
         ref = refs.tags(main).get(tag)
         if ref is None:
-            if own_branch is None and (linked := address.resolve_links(root, storage_options)) is not None:
+            if own_branch is None and (linked := address.resolve_links(root, access)) is not None:
                 return locate(linked.place, **options)
             _check_table(main, uri)
             raise VersionNotFound(_unknown_tag(main, tag, table, is_tag="tag" in given))
@@ -79,12 +79,12 @@ def locate(
     elif branch is None:
         branch = own_branch
     branch = None if branch == MAIN else branch
-    store = main if branch is None else branch_store(root, branch, storage_options)
+    store = main if branch is None else branch_store(root, branch, access)
     where = table if branch is None else f"{table}, branch {branch!r}"
     if branch not in (None, own_branch) and not refs.has_branch(main, branch):
         # its files may remain: another library may write to a branch while it is deleted
         _check_table(main, uri)
-        if own_branch is None and (linked := address.resolve_links(root, storage_options)) is not None:
+        if own_branch is None and (linked := address.resolve_links(root, access)) is not None:
             return locate(linked.place, **options)
         raise VersionNotFound(_unknown_branch(main, branch, table))
     if version is not None and version < 0:
@@ -127,7 +127,7 @@ def table_name(uri: str) -> str:
     return files_uri(uri).replace("\\", "/").rstrip("/").rpartition("/")[2] or uri
 
 
-def branch_store(uri: str, branch: str, storage_options: Mapping[str, Any] | None) -> Store:
+def branch_store(uri: str, branch: str, access: Access) -> Store:
     """Returns the store of a branch, which is its own table root.
 
     raises: InvalidArgument for an invalid branch name
@@ -136,7 +136,7 @@ def branch_store(uri: str, branch: str, storage_options: Mapping[str, Any] | Non
         check_path(branch)
     except CorruptFile as error:
         raise InvalidArgument(f"{branch[:100]!r} cannot be the name of a branch") from error
-    return open_store(below(uri, f"tree/{branch}"), storage_options)
+    return open_store(below(uri, f"tree/{branch}"), access)
 
 
 def _named(main: Store, version: VersionLike) -> tuple[int | None, str | None, datetime | None]:

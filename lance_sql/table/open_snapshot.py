@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from datetime import date, datetime, timedelta
 from threading import Lock
 from typing import Any, Final, Generic, Protocol, TypeVar
@@ -24,8 +24,7 @@ from lance_sql.errors import CorruptFile, LanceError, TableNotFound, VersionNotF
 from lance_sql.format.file.learned import Learning
 from lance_sql.runtime import caches
 from lance_sql.store import LocalStore, Store
-from lance_sql.store.allowed_bases import with_allowed
-from lance_sql.store.compared import with_comparison
+from lance_sql.store.access import Access
 from lance_sql.table import address, location, versions
 from lance_sql.table.files import LEARNS
 from lance_sql.table.snapshot import Snapshot, read_manifest
@@ -138,7 +137,7 @@ def open_snapshot(
     tag: str | None = None,
     branch: str | None = None,
     as_of: datetime | date | timedelta | str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    access: Access | None = None,
     use_indices: bool = True,
     learning: Learning = LEARNS,
 ) -> Snapshot:
@@ -148,18 +147,18 @@ def open_snapshot(
     version: a number, of which a negative one counts back from the newest existing version; or a tag, or a time
     as_of: the newest version committed at or before this time, a datetime or ISO 8601 text; a time without a zone
         is UTC
-    storage_options: for the file system of the URI
+    access: to its files; by default, that of `Access.of`
     use_indices: whether scans may use secondary indices
     learning: whether scans learn statistics, and use those of earlier scans
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for an unreadable
         manifest - an older version is never returned instead
     """
     text = place_text(uri)
-    storage_options = with_comparison(with_allowed(storage_options, None))
+    access = Access.of() if access is None else access
     root, main, store, found_branch, file, is_latest = location.locate(
-        text, version=version, tag=tag, branch=branch, as_of=as_of, storage_options=storage_options
+        text, version=version, tag=tag, branch=branch, as_of=as_of, access=access
     )
-    key = _key(root, store, found_branch, file, storage_options, use_indices, learning)
+    key = _key(root, store, found_branch, file, access, use_indices, learning)
     recent = _RECENT.get(key) if key is not None else None
     if recent is not None:
         return recent
@@ -169,7 +168,7 @@ def open_snapshot(
         store,
         file,
         branch=found_branch,
-        storage_options=storage_options,
+        access=access,
         use_indices=use_indices,
         learning=learning,
     )
@@ -179,20 +178,18 @@ def open_snapshot(
         if not is_latest:
             raise
         # it was removed while it was opened
-        return open_snapshot(
-            root, branch=found_branch, storage_options=storage_options, use_indices=use_indices, learning=learning
-        )
+        return open_snapshot(root, branch=found_branch, access=access, use_indices=use_indices, learning=learning)
     except CorruptFile as error:
         if is_latest:
             error.message += _newest_readable(store, file, snapshot.name)
         raise
-    if of_branch and (linked := address.resolve_links(root, storage_options)) is not None:
+    if of_branch and (linked := address.resolve_links(root, access)) is not None:
         return open_snapshot(
             linked.root,
             version=version,
             branch=branch or linked.branch,
             as_of=as_of,
-            storage_options=storage_options,
+            access=access,
             use_indices=use_indices,
             learning=learning,
         )
@@ -231,7 +228,7 @@ def _key(
     store: Store,
     branch: str | None,
     file: VersionFile,
-    storage_options: Mapping[str, Any] | None,
+    access: Access,
     use_indices: bool,
     learning: Learning,
 ) -> Hashable | None:
@@ -240,10 +237,9 @@ def _key(
     # be removed
     if not isinstance(store, LocalStore) or learning.folder is not None or os.name != "posix":
         return None
-    options = tuple(sorted((storage_options or {}).items()))
-    if not all(isinstance(value, str) for _, value in options):
+    if access.identity is None:
         return None
-    return uri, store.root, branch, file.path, options, use_indices, learning
+    return uri, store.root, branch, file.path, access, use_indices, learning
 
 
 def close_unused() -> None:
@@ -258,7 +254,7 @@ def list_snapshots(
     version: VersionLike | None = None,
     tag: str | None = None,
     branch: str | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    access: Access | None = None,
 ) -> list[Snapshot]:
     """Returns every version of a branch, ascending, or the named one. Reads no manifest, so damaged versions are
     included.
@@ -267,13 +263,11 @@ def list_snapshots(
     """
     text = place_text(uri)
     # damage is to be found, and not to stop the reader
-    storage_options = with_comparison(with_allowed(storage_options, None), False)
-    located = location.locate(text, version=version, tag=tag, branch=branch, storage_options=storage_options)
+    access = (Access.of() if access is None else access).without_checksums()
+    located = location.locate(text, version=version, tag=tag, branch=branch, access=access)
     files = [located.file] if version is not None or tag is not None else versions.list_versions(located.store)
     return [
-        Snapshot(
-            located.root, located.main, located.store, file, branch=located.branch, storage_options=storage_options
-        )
+        Snapshot(located.root, located.main, located.store, file, branch=located.branch, access=access)
         for file in files
     ]
 

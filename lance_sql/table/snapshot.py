@@ -17,6 +17,7 @@ from typing import Any
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.file.learned import Learning
 from lance_sql.store import LocalStore, Store
+from lance_sql.store.access import Access
 from lance_sql.table import identity, indices, location, manifest, refs, transactions, versions
 from lance_sql.table.files import LEARNS, FileLocation, TableFiles
 from lance_sql.table.fragment import Fragment
@@ -38,6 +39,7 @@ class Snapshot:
     uri: the root of the table, as an absolute path or a URI
     store: of the branch
     version, branch: identify the version; branch is None on main
+    access: to its files, as it was opened with
     use_indices: whether scans may use secondary indices
     learning: whether scans learn statistics, and use those of earlier scans
     commit_properties: of the commit that made the version, if this process has just made it; otherwise None, and
@@ -53,7 +55,7 @@ class Snapshot:
         file: VersionFile,
         *,
         branch: str | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        access: Access | None = None,
         use_indices: bool = True,
         learning: Learning = LEARNS,
         commit_properties: Mapping[str, str] | None = None,
@@ -69,7 +71,7 @@ class Snapshot:
         self.branch = branch
         self._main = main
         self._file = file
-        self._storage_options = dict(storage_options or {})
+        self.access = Access.of() if access is None else access
         self._manifest: Manifest | None = None
         # distinguishes the manifest that was read from a later one in its place; None if the store has no identities
         self._mark: str | None = None
@@ -91,7 +93,7 @@ class Snapshot:
         """Options that another version of the branch is opened with."""
         return {
             "branch": self.branch,
-            "storage_options": self._storage_options,
+            "access": self.access,
             "use_indices": self.use_indices,
             "learning": self.learning,
         }
@@ -135,11 +137,6 @@ class Snapshot:
     def main(self) -> Store:
         """Store of the table's root, which has the tags and branches."""
         return self._main
-
-    @property
-    def storage_options(self) -> Mapping[str, Any]:
-        """Options that the table was opened with."""
-        return self._storage_options
 
     @property
     def file(self) -> VersionFile:
@@ -218,7 +215,7 @@ class Snapshot:
                     self.branch,
                     self.commit_id,
                     manifest.base_paths,
-                    self._storage_options,
+                    self.access,
                 )
                 stable = manifest.has_stable_row_ids
                 files = TableFiles(file_location, has_stable_row_ids=stable, learning=self.learning)

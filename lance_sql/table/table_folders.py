@@ -10,6 +10,7 @@ from typing import Final
 
 from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.store import Store
+from lance_sql.store.access import Access
 from lance_sql.store.local import remove_empty_folders
 from lance_sql.store.open import local_path, open_store
 from lance_sql.table import address, refs
@@ -157,6 +158,6 @@ def _check_root(uri: str) -> None:
     """
     raises: InvalidArgument for the folder of a branch
     """
-    root, branch = address.resolve(uri, None)
+    root, branch = address.resolve(uri, Access.of())
     if branch is not None:
         raise InvalidArgument(f"{uri} is the branch {branch!r} of {root}: remove it with branches.delete({branch!r})")

@@ -32,6 +32,7 @@ from datafusion.catalog import CatalogProvider, SchemaProvider, Table
 from lance_sql.catalogs import Catalog
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, LanceError, TableNotFound
+from lance_sql.store.access import within
 
 from ..arrow import EngineDataset, Relation, as_expression
 from ..snapshots import open_version
@@ -95,7 +96,8 @@ class _Namespace(SchemaProvider):
     def table(self, name: str) -> Table | None:
         try:
             path = self._catalog.describe((*self._namespace, name)).path
-            return _table(open_version(path), with_system_columns=False)
+            with within(self._catalog.access):
+                return _table(open_version(path), with_system_columns=False)
         except TableNotFound:
             return None
 

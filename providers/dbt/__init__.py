@@ -29,6 +29,7 @@ from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.jobs.applying import missing
 from lance_sql.providers import register
 from lance_sql.providers.dbt.cursors import ModelRun, source_of
+from lance_sql.store.access import access_options
 
 __all__ = ["PACKAGE", "Plugin"]
 
@@ -63,9 +64,9 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
 
     def initialize(self, plugin_config: Mapping[str, Any]) -> None:
         """
-        plugin_config: `storage_options`, as for `lance_sql.open`
+        plugin_config: `storage_options`, `allow_bases`, `cache` and `checksums`, as for `lance_sql.open`
         """
-        self._storage_options = dict(plugin_config.get("storage_options") or {})
+        self._access = access_options(plugin_config)
         self._readings: dict[str, _Reading] = {}
         self._lock = Lock()
         self._connection: Any = None
@@ -92,7 +93,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         if "path" not in options:
             raise InvalidArgument(f"Source {source_config.name}: meta has no path of a Lance table")
         travel = {name: options[name] for name in _TIME_TRAVEL if options.get(name) is not None}
-        dataset = lance_sql.open(options["path"], storage_options=self._storage_options or None, **travel)
+        dataset = lance_sql.open(options["path"], **self._access, **travel)
         if "cursor" not in options:
             from lance_sql.providers.duckdb.tables import table
 
@@ -114,8 +115,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
                         f"Sources {other} and {source} read from one cursor {name!r}: give each a cursor of its own"
                     )
             cursor = dataset.cursors.open(name, start=options.get("start", "earliest"))
-            target, of_target = options.get("target"), self._storage_options or None
-            block = cursor.read(mode=options.get("mode", "net"), target=target, storage_options=of_target)
+            block = cursor.read(mode=options.get("mode", "net"), target=options.get("target"), **self._access)
             feed = block.__enter__()
             self._readings[source] = _Reading(place, block, feed, feed.scan().to_table())
         return self._readings[source].rows
@@ -123,7 +123,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
     def _existing(self, target: str) -> lance_sql.Dataset | None:
         """Returns a table if it exists."""
         try:
-            return lance_sql.open(target, storage_options=self._storage_options or None)
+            return lance_sql.open(target, **self._access)
         except TableNotFound:
             return None
 
@@ -166,7 +166,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         if strategy in ("merge", "apply_changes") and keys is None:
             raise InvalidArgument(f"strategy={strategy!r} needs a unique_key")
         target: Any = self._existing(path)
-        options: dict[str, Any] = {"storage_options": self._storage_options or None}
+        options: dict[str, Any] = dict(self._access)
         if strategy == "apply_changes":
             given = {name: config.get(name) for name in _OF_APPLYING if config.get(name) is not None}
             lance_sql.apply_changes(target or path, rows, keys, properties=properties, **given, **options)

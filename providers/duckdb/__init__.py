@@ -45,8 +45,8 @@ import itertools
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakSet
 
@@ -55,6 +55,7 @@ import duckdb
 from lance_sql.errors import InvalidArgument
 from lance_sql.values.sql_text import identifier, literal
 
+from .. import attached
 from . import cursors
 from . import extension as duckdb_extension
 from . import macros as duckdb_macros
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
 
     from lance_sql.catalogs import Catalog
     from lance_sql.dataset import Dataset
+    from lance_sql.store.access import AccessOptions
 
 _VIEWS: Final = "lance-sql-views-"
 """Prefix of the folders of attached databases."""
@@ -86,9 +88,7 @@ def connect(
     database: str = ":memory:",
     *,
     statistics_cache: str | os.PathLike[str] | None = None,
-    allow_bases: str | Sequence[str] | None = None,
-    cache: str | os.PathLike[str] | bool | None = None,
-    checksums: bool | None = None,
+    access: AccessOptions | None = None,
     **options: Any,
 ) -> DuckDBPyConnection:
     """Opens a connection with `lance_scan` and `FROM 'x.lance'`. The options are those of `duckdb.connect`.
@@ -97,7 +97,8 @@ def connect(
     """
     connection = duckdb_extension.open_with_extension(database, options)
     check_replacements(connection)
-    for add in _functions(connection, statistics_cache, allow_bases, cache, checksums).values():
+    attached.give_access(connection, access or {})
+    for add in _functions(connection, statistics_cache).values():
         # Another connection of the process may have added it. Checking takes longer than everything else here.
         with suppress(duckdb.NotImplementedException, duckdb.CatalogException):
             add()
@@ -139,22 +140,17 @@ def register(
 
 
 def _functions(
-    connection: DuckDBPyConnection,
-    statistics_cache: str | os.PathLike[str] | None,
-    allow_bases: str | Sequence[str] | None = None,
-    cache: str | os.PathLike[str] | bool | None = None,
-    checksums: bool | None = None,
+    connection: DuckDBPyConnection, statistics_cache: str | os.PathLike[str] | None
 ) -> dict[str, Callable[[], object]]:
     """Returns functions that add each of the functions that the macros call."""
     learned = None if statistics_cache is None else os.fspath(statistics_cache)
-    allowed_bases = (
-        None if not allow_bases else ",".join([allow_bases] if isinstance(allow_bases, str) else allow_bases)
-    )
+    attached.give_access(connection, {})
+    access = attached.access_of(connection)
     return {
         name: functools.partial(
             connection.create_function,
             name,
-            _function(name, len(types), learned, allowed_bases, cache, checksums),
+            _function(name, len(types), learned, access),
             list(types),
             "VARCHAR",
             null_handling="special",
@@ -163,29 +159,16 @@ def _functions(
     }
 
 
-def _function(
-    name: str,
-    num_arguments: int,
-    statistics_cache: str | None,
-    allow_bases: str | None,
-    cache: str | os.PathLike[str] | bool | None,
-    checksums: bool | None,
-) -> Callable[..., str]:
+def _function(name: str, num_arguments: int, statistics_cache: str | None, access: AccessOptions) -> Callable[..., str]:
     """Implements one of `duckdb_macros.CALLED`. Imports the table code on first call."""
 
     def function(*arguments: Any) -> str:
-        from lance_sql.store.allowed_bases import allowing
-        from lance_sql.store.cached import caching
-        from lance_sql.store.compared import comparing
+        from lance_sql.store.access import within
 
         from . import references as duckdb_references
 
         caller = sys._getframe(1)
-        with (
-            nullcontext() if allow_bases is None else allowing(allow_bases),
-            nullcontext() if cache is None else caching(cache),
-            nullcontext() if checksums is None else comparing(checksums),
-        ):
+        with within(access):
             return duckdb_references.query(name, arguments, caller, statistics_cache)
 
     # DuckDB inspects the signature for the number of arguments

@@ -89,6 +89,8 @@ class Connection(_Base):
 
 # DuckDB's objects cannot have additional attributes
 _statements_by_connection: WeakKeyDictionary[Connection, Statements] = WeakKeyDictionary()
+# a connection frees its functions, which cursors call as well
+_origins: WeakKeyDictionary[Connection, Connection] = WeakKeyDictionary()
 
 
 def listening(connection: Any, statements: Statements) -> Any:
@@ -104,6 +106,7 @@ def listening(connection: Any, statements: Statements) -> Any:
 
 def _inheriting(connection: Connection, duplicate: Any) -> Any:
     attached.inherit(duplicate, connection)
+    _origins[duplicate] = connection
     return listening(duplicate, _statements(connection))
 
 

@@ -106,7 +106,7 @@ def apply_changes(
         return run_tasks(ordered, _Task(job, application, reading))
 
     run = Run(application, parts)
-    with opened(target, schema_of(empty, scd), None, application.applied_to) as dataset:
+    with opened(target, schema_of(empty, scd), target.snapshot.access, application.applied_to) as dataset:
         return change_rows(dataset, "apply_changes", run, inserts_by_key=True, properties=given, config=run.config)
 
 

@@ -110,9 +110,12 @@ def storage_options(options: Mapping[str, str]) -> dict[str, str] | None:
 
 
 def to_options(dataset: Dataset) -> dict[str, str]:
-    """Returns the options that identify the table and branch of a dataset, without the path."""
+    """Returns the options that identify the table and branch of a dataset, without the path.
+
+    raises: UnsupportedFeature for a table with a manifest store
+    """
     options = {} if dataset.branch is None else {"branch": dataset.branch}
-    return options | {f"{_STORAGE}{key}": str(value) for key, value in dataset.snapshot.storage_options.items()}
+    return options | {f"{_STORAGE}{key}": value for key, value in dataset.snapshot.access.texts().items()}
 
 
 def number(name: str, text: str) -> int:

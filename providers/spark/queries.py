@@ -96,7 +96,7 @@ def _of_version(session: SparkSession, dataset: Dataset, columns: Sequence[str],
     manifest = dataset.snapshot.manifest
     # a table that was dropped and created again has versions with the same numbers
     version = (dataset.uri, dataset.branch, dataset.version, manifest.transaction_file, manifest.timestamp)
-    key = (*version, tuple(sorted(map(repr, dataset.snapshot.storage_options.items()))), tuple(columns), where)
+    key = (*version, repr(dataset.snapshot.access), tuple(columns), where)
     with _lock:
         frames: LruCache[Any, DataFrame] = vars(session).setdefault(
             _FRAMES, LruCache("frames of Spark", most_entries=_MOST_FRAMES)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Unpack
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
@@ -26,6 +26,7 @@ from lance_sql.jobs.distributed import (
     compact_groups,
 )
 from lance_sql.jobs.writing import MAX_ROWS_PER_FILE
+from lance_sql.store.access import Access, AccessOptions
 from lance_sql.table import address
 from lance_sql.values.arguments import check_selection
 from lance_sql.values.keywords import methods_suggest_keywords
@@ -67,12 +68,10 @@ class LanceTable:
     >>> table.merge(changes, on="id").when_matched_update().when_not_matched_insert().execute()  # doctest: +SKIP
     """
 
-    def __init__(
-        self, session: SparkSession, path: str, *, branch: str | None, storage_options: Mapping[str, Any] | None
-    ) -> None:
+    def __init__(self, session: SparkSession, path: str, *, branch: str | None, access: AccessOptions) -> None:
         self.session = register(session)
         self.path = path
-        self._location: dict[str, Any] = {"branch": branch, "storage_options": storage_options}
+        self._location: dict[str, Any] = {"branch": branch, **access}
 
     @classmethod
     def for_path(
@@ -81,16 +80,17 @@ class LanceTable:
         path: str | os.PathLike[str],
         *,
         branch: str | None = None,
-        storage_options: Mapping[str, Any] | None = None,
+        **access: Unpack[AccessOptions],
     ) -> LanceTable:
         """Opens the table at a path or URI.
 
         path: of a branch as well, as in "events.lance@load"
+        access: keywords of `lance_sql.open` that say how the files are reached
         raises: TableNotFound; InvalidArgument for a version or a tag; MissingDependency if Spark's workers run a Python
             without this package
         """
-        where = address.of_newest(os.fspath(path), storage_options)
-        table = cls(session, where, branch=branch, storage_options=storage_options)
+        where = address.of_newest(os.fspath(path), Access.of(**access))
+        table = cls(session, where, branch=branch, access=access)
         _ = table.dataset()
         return table
 

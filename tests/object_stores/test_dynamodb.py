@@ -15,6 +15,7 @@ import pytest
 import lance_sql
 from lance_sql.errors import MissingDependency
 from lance_sql.store import DynamoDbManifestStore, ManifestStore, open_store
+from lance_sql.store.access import Access
 from lance_sql.testing.manifest_stores import ManifestStoreContract
 from tests.object_stores.places import BUCKET, Place
 from tests.object_stores.proxy import Fault, Inject, Request
@@ -83,7 +84,7 @@ def test_both_libraries_write_to_one_table(place: Place, uri: str) -> None:
     found = sorted(entries(place, uri), key=lambda entry: int(entry["version"]))
     assert [int(entry["version"]) for entry in found] == [1, 2, 3, 4, 5]
     place_of = uri.removeprefix(f"s3+ddb://{BUCKET}/").partition("?")[0]
-    store = open_store(f"s3://{BUCKET}/{place_of}", options)
+    store = open_store(f"s3://{BUCKET}/{place_of}", Access.of(storage_options=options))
     sizes = {info.path: info.size for info in store.files("_versions")}
     assert len(sizes) == 5
     for entry in found:
@@ -177,7 +178,7 @@ def test_a_missing_package_is_named(place: Place, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setitem(sys.modules, "botocore.exceptions", None)
     with pytest.raises(MissingDependency, match=r"pip install 'boto3>=.*' 'obstore>=.*'"):
-        open_store(f"s3+ddb://{BUCKET}/x.lance?ddbTableName=T", place.options)
+        open_store(f"s3+ddb://{BUCKET}/x.lance?ddbTableName=T", Access.of(storage_options=place.options))
 
 
 MIXED = ["lance_sql", "lance_sql", "pylance"]

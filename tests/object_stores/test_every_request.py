@@ -103,7 +103,9 @@ VERBS: Final[dict[str, Run]] = {
     "two steps": two_steps,
     "rule": of(lambda table: table.rules.set("positive", "accepted_values(v, 1, 2, 3, 4, 5, 6)")),
     "scan": scan,
-    "verify": of(lambda table: lance_sql.verify(table.uri, deep=True, storage_options=table.snapshot.storage_options)),
+    "verify": of(
+        lambda table: lance_sql.verify(table.uri, deep=True, storage_options=dict(table.snapshot.access.options))
+    ),
 }
 
 

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 import lance_sql
 from lance_sql.cli.main import main
-from lance_sql.store.process_options import with_process_options
+from lance_sql.store.access import Access
 from tests.object_stores.places import Place
 
 
@@ -45,7 +45,7 @@ def test_verbs_take_storage_options(place: Place, verb: str) -> None:
     lance_sql.write({"id": [1, 2]}, uri, storage_options=place.options)
     result = CliRunner().invoke(main, [*(each.format(uri) for each in VERBS[verb]), *options(place)])
     assert result.exit_code == 0, result.output
-    assert with_process_options(None) == {}
+    assert Access.of().options == ()
 
 
 @pytest.mark.parametrize("joined", [False, True])

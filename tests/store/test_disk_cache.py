@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lance_sql.errors import CorruptFile, InvalidArgument
+from lance_sql.errors import CorruptFile
 from lance_sql.store import ByteRange, ObjectInfo, disk_cache
 from lance_sql.store.cached import CachedStore, with_cache
 from lance_sql.store.disk_cache import DiskCache
@@ -198,20 +198,11 @@ def test_processes_share_a_folder(tmp_path: Path) -> None:
     assert [worker.exitcode for worker in workers] == [0] * 4
 
 
-def test_options_and_the_environment_ask_for_it(far: FarStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("LANCE_SQL_CACHE", raising=False)
-    assert with_cache(far, {}) is far
-    assert isinstance(with_cache(far, {"cache": str(tmp_path)}), CachedStore)
+def test_a_folder_asks_for_it(far: FarStore, tmp_path: Path) -> None:
+    assert with_cache(far, None, 1 << 20) is far
+    assert isinstance(with_cache(far, str(tmp_path), 1 << 20), CachedStore)
     near = MemoryStore({})
-    assert with_cache(near, {"cache": str(tmp_path)}) is near
-    monkeypatch.setenv("LANCE_SQL_CACHE", str(tmp_path))
-    found = with_cache(far, {})
-    assert isinstance(found, CachedStore)
-    assert with_cache(far, {"cache": False}) is far
-    with pytest.raises(InvalidArgument, match="cache_bytes"):
-        with_cache(far, {"cache_bytes": "many"})
-    with pytest.raises(InvalidArgument, match="folder"):
-        with_cache(far, {"cache": 7})
+    assert with_cache(near, str(tmp_path), 1 << 20) is near
     assert os.fspath(tmp_path) in repr(pickle.loads(pickle.dumps(DiskCache(tmp_path).folder)))
 
 

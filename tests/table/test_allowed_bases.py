@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import lance_sql
-from lance_sql.errors import ForeignBase, InvalidArgument
-from lance_sql.store.allowed_bases import VARIABLE, check, with_allowed
+from lance_sql.errors import ForeignBase
+from lance_sql.store.access import ALLOW_BASES, Access
+from lance_sql.store.allowed_bases import check
 from tests.writes.commit.test_early_releases import edit_manifest, newest_manifest
 
 
@@ -89,7 +90,7 @@ def test_no_other_host_is_asked(tmp_path: Path, host: str, monkeypatch: pytest.M
         with pytest.raises(Exception, match=r"missing|404"):
             read()
         assert Asked.paths
-    monkeypatch.setenv(VARIABLE, f"gs://x/ {place}")
+    monkeypatch.setenv(ALLOW_BASES, f"gs://x/ {place}")
     Asked.paths.clear()
     assert not lance_sql.verify(root).is_healthy
     assert Asked.paths
@@ -116,19 +117,11 @@ def test_no_other_host_is_asked(tmp_path: Path, host: str, monkeypatch: pytest.M
 )
 def test_requests_of_allowed_bases(base: str, own: str, allowed: str, is_asked: bool) -> None:
     if is_asked:
-        check(base, own, {"allow_bases": allowed})
+        check(base, own, Access.of(allow_bases=allowed).allow_bases)
         return
     with pytest.raises(ForeignBase):
-        check(base, own, {"allow_bases": allowed})
+        check(base, own, Access.of(allow_bases=allowed).allow_bases)
     assert isinstance(ForeignBase("x"), PermissionError)
-
-
-def test_allowed_bases_are_part_of_the_options() -> None:
-    assert with_allowed(None, None) is None
-    assert with_allowed({"region": "x"}, ["s3://a", "s3://b"]) == {"region": "x", "allow_bases": "s3://a,s3://b"}
-    assert with_allowed({"allow_bases": "s3://a"}, "s3://b") == {"allow_bases": "s3://a,s3://b"}
-    with pytest.raises(InvalidArgument):
-        with_allowed(None, [7])  # type: ignore[list-item]  # what a user may give
 
 
 def test_a_clone_reads_the_files_that_it_was_made_of(tmp_path: Path) -> None:

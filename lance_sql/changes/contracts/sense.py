@@ -82,7 +82,7 @@ def referenced_table(snapshot: Snapshot, path: str) -> Snapshot:
         is_same = os.path.realpath(own) == os.path.realpath(other)
     else:
         is_same = place.rstrip("/") == snapshot.uri.rstrip("/")
-    return snapshot if is_same else open_snapshot(place, storage_options=snapshot.storage_options)
+    return snapshot if is_same else open_snapshot(place, access=snapshot.access)
 
 
 def _beside(snapshot: Snapshot, path: str) -> str:

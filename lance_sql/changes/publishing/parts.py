@@ -45,13 +45,13 @@ class Branch:
             raise InvalidArgument(
                 f"The branch {name!r} was created from {began!r}, not {onto!r}: publish it to {began!r}"
             )
-        store = branch_store(snapshot.uri, name, snapshot.storage_options)
+        store = branch_store(snapshot.uri, name, snapshot.access)
         file = versions.newest(store)
         if file is None and name not in snapshot.branches():
             raise VersionNotFound(unknown_name("branch", name, snapshot.name, snapshot.branches()))
         if file is None:
             raise CorruptFile(f"{snapshot.name}: the branch {name!r} has no version: delete it")
-        head = Snapshot(snapshot.uri, snapshot.main, store, file, branch=name, storage_options=snapshot.storage_options)
+        head = Snapshot(snapshot.uri, snapshot.main, store, file, branch=name, access=snapshot.access)
         if not head.manifest.has_stable_row_ids:
             raise InvalidArgument(
                 f"{snapshot.name} has no stable row ids, which match the rows of both branches: call"

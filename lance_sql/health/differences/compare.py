@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
-from typing import Final
+from typing import Final, Unpack
 
 import pyarrow as pa
 
@@ -26,13 +26,14 @@ from lance_sql.health.differences.compared_columns import ColumnRule, SharedColu
 from lance_sql.health.differences.difference import DataFileChange, Difference, Side
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.runtime.progress import Progress, reporting
+from lance_sql.store.access import KEYWORDS, AccessOptions
 from lance_sql.store.canonical import canonical_location
 from lance_sql.table.fragment import DataFile
 from lance_sql.table.fragments import new_files
 from lance_sql.table.version_names import no_commit_of, split_name
 from lance_sql.values import keys as key_rule
 from lance_sql.values.equal_values import Comparison
-from lance_sql.values.keywords import suggests_keywords
+from lance_sql.values.keywords import check_keywords, suggests_keywords
 from lance_sql.values.local_paths import place_text
 
 MAX_ROWS: Final = 100
@@ -48,6 +49,7 @@ def diff(
     job: str | None = None,
     max_rows: int = MAX_ROWS,
     progress: Progress | None = None,
+    **access: Unpack[AccessOptions],
 ) -> Difference:
     """Compares `a` with `b`: columns, rows, cells and files.
 
@@ -66,15 +68,17 @@ def diff(
     job: compare the versions before and after the newest commits in a row of this job, instead of `b`
     max_rows: the maximum number of inserted, deleted and updated rows in the result; all are counted
     progress: called with the number of compared rows, and the total
+    access: keywords of `lance_sql.open` that say where the files of both tables are and how they are reached
     raises: as `lance_sql.open`; ColumnNotFound; InvalidArgument if a key is needed and none is known, and if two
         compared rows have the same one; UnsupportedFeature as `Dataset.changes`
 
     >>> str(lance_sql.diff("examples/orders.lance@5", "examples/orders.lance@audited")).splitlines()[-1]
     'No differences.'
     """
+    check_keywords("diff", access, KEYWORDS)
     if not isinstance(max_rows, int) or isinstance(max_rows, bool) or max_rows < 0:
         raise InvalidArgument(f"max_rows={max_rows!r} is not a whole number of at least 0")
-    after = open_table(a)
+    after = open_table(a, **access)
     if job is not None:
         if b is not None:
             raise InvalidArgument("Pass either job= or a second table or version")
@@ -85,7 +89,7 @@ def diff(
         before, after = _at(after, b), after if key is None else _at(after, _version(key))
         key = None
     else:
-        before, after = after, open_table(b)
+        before, after = after, open_table(b, **access)
     if isinstance(key, _VERSIONS):
         raise InvalidArgument(f"key={key!r} is not a column: pass versions as diff(table, 5, 6)")
     keys = None if key is None else [key] if isinstance(key, str) else list(key)
@@ -132,7 +136,7 @@ def _version(given: object) -> int | datetime | date | timedelta:
     raise InvalidArgument(f"The second version {given!r} is not a number: pass a number, or two tables and key=")
 
 
-def open_named(name: str, branch: str | None = None) -> Dataset:
+def open_named(name: str, branch: str | None = None, **access: Unpack[AccessOptions]) -> Dataset:
     """Opens a table by its name for `diff`: "orders.lance", "orders.lance@41", "orders.lance@audited". A name that is
     no tag may be a branch, and means its newest version.
 
@@ -140,12 +144,12 @@ def open_named(name: str, branch: str | None = None) -> Dataset:
     raises: as `lance_sql.open`
     """
     if branch is None:
-        return lance_sql.opening.open(name)
+        return lance_sql.opening.open(name, **access)
     path, version, tag = split_name(name)
-    return lance_sql.opening.open(path, version=tag if version is None else version, branch=branch)
+    return lance_sql.opening.open(path, version=tag if version is None else version, branch=branch, **access)
 
 
-def open_table(table: Dataset | str | os.PathLike[str]) -> Dataset:
+def open_table(table: Dataset | str | os.PathLike[str], **access: Unpack[AccessOptions]) -> Dataset:
     """Opens a table by its name, unless it is open.
 
     raises: InvalidArgument for anything else; as `open_named`
@@ -154,7 +158,7 @@ def open_table(table: Dataset | str | os.PathLike[str]) -> Dataset:
         return table
     if not isinstance(table, (str, os.PathLike)):
         raise InvalidArgument(f"Cannot open a {type(table).__name__} as a Lance table: pass a Dataset or a path")
-    return open_named(place_text(table))
+    return open_named(place_text(table), **access)
 
 
 def _is_in_history(earlier: Dataset, later: Dataset) -> bool:

@@ -10,17 +10,15 @@ No row is given up for an index, or for records such as transactions and tags. N
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Unpack
 
 from lance_sql import opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CommitConflict, CorruptFile, UnsupportedFeature
 from lance_sql.health.verification import Report, verify
 from lance_sql.runtime.progress import Progress
-from lance_sql.store.manifest_store import ManifestStore
-from lance_sql.store.open import with_manifest_store
+from lance_sql.store.access import AccessOptions, within
 from lance_sql.values.keywords import suggests_keywords
 from lance_sql.values.records import Record
 from lance_sql.writes.statements import maintenance
@@ -72,9 +70,8 @@ def repair(
     branch: str | None = None,
     deep: bool = False,
     dry_run: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
-    manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
+    **access: Unpack[AccessOptions],
 ) -> Repair:
     """Checks a table, and returns it to the newest version with all rows readable, if that is not the newest one;
     rebuilds or drops damaged indices. No version and no file is removed.
@@ -82,6 +79,7 @@ def repair(
     deep: decode every page, and compare files with their checksums; without it, damage inside files is not found
     dry_run: change nothing
     progress: called with the number of checked fragments of versions, and the total
+    access: keywords of `lance_sql.open` that say where the files are and how they are reached
     returns: the result or the plan; `report` contains the reasons
     raises: TableNotFound, VersionNotFound; CorruptFile if no version is healthy; CommitConflict if another writer
         commits at the same time
@@ -89,15 +87,15 @@ def repair(
     >>> lance_sql.repair("examples/orders.lance").is_needed
     False
     """
-    options = with_manifest_store(storage_options, manifest_store)
-    report = verify(uri, branch=branch, deep=deep, storage_options=options, progress=progress)
-    planned = plan(report, branch=branch, storage_options=options)
-    if planned.is_needed and not dry_run:
-        carry_out(planned, storage_options=options)
+    with within(access):
+        report = verify(uri, branch=branch, deep=deep, progress=progress)
+        planned = plan(report, branch=branch)
+        if planned.is_needed and not dry_run:
+            carry_out(planned)
     return planned
 
 
-def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[str, Any] | None = None) -> Repair:
+def plan(report: Report, *, branch: str | None = None) -> Repair:
     """Plans the repair of a table. Changes nothing.
 
     report: of a check of all versions of the branch
@@ -118,7 +116,7 @@ def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[
         return Repair(report, branch, returned, drops_all_indices=True)
     if not damaged:
         return Repair(report, branch, returned)
-    opened = opening.open(report.uri, version=healthy, branch=branch, storage_options=storage_options)
+    opened = opening.open(report.uri, version=healthy, branch=branch)
     built = {index.name for index in opened.indices.list() if index.kind in BUILT and len(index.columns) == 1}
     return Repair(
         report,
@@ -129,7 +127,7 @@ def plan(report: Report, *, branch: str | None = None, storage_options: Mapping[
     )
 
 
-def carry_out(planned: Repair, *, storage_options: Mapping[str, Any] | None = None) -> Dataset:
+def carry_out(planned: Repair) -> Dataset:
     """Runs a planned repair.
 
     returns: the newest version, with every row that could be read
@@ -137,7 +135,7 @@ def carry_out(planned: Repair, *, storage_options: Mapping[str, Any] | None = No
     """
     version = planned.report.newest_healthy_version
     assert version is not None
-    repaired = opening.open(planned.report.uri, version=version, branch=planned.branch, storage_options=storage_options)
+    repaired = opening.open(planned.report.uri, version=version, branch=planned.branch)
     newest = max(snapshot.version for snapshot in repaired.snapshot.siblings())
     if newest != planned.newest:
         raise CommitConflict(

@@ -10,10 +10,10 @@ Rows stream to a new table as they are read. Indices, row ids and row versions a
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, Unpack
 
 import pyarrow as pa
 
@@ -30,9 +30,7 @@ from lance_sql.reads.scan.batches import rows_per_batch
 from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.runtime.progress import Progress
-from lance_sql.store.compared import with_comparison
-from lance_sql.store.manifest_store import ManifestStore
-from lance_sql.store.open import with_manifest_store
+from lance_sql.store.access import Access, AccessOptions, within
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_snapshot import open_snapshot
@@ -57,9 +55,8 @@ def salvage(
     columns: Sequence[str] | None = None,
     null_cells: bool = False,
     intact_only: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
-    manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
+    **access: Unpack[AccessOptions],
 ) -> Salvage:
     """Writes every readable row of a damaged version to a new table. The damaged table is unchanged.
 
@@ -70,6 +67,7 @@ def salvage(
     intact_only: pages with bytes that differ from their checksum count as lost, though they can be decoded. A checksum
         covers 1 MiB of a file, so pages next to a damaged one may count as well
     progress: called with the number of fragments done, and the total
+    access: keywords of `lance_sql.open` that say where the files of both tables are and how they are reached
     returns: the new table, and the losses by fragment, column and rows
     raises: TableNotFound, VersionNotFound, ColumnNotFound, TableExists; InvalidArgument for the table itself as target;
         CorruptFile for a manifest that cannot be read; errors of writing
@@ -77,13 +75,12 @@ def salvage(
     >>> lance_sql.salvage(orders.uri, orders.uri + ".saved").num_lost_rows
     0
     """
-    options = with_comparison(with_manifest_store(storage_options, manifest_store), False)
-    snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, storage_options=options, use_indices=False)
+    reading_access = Access.of(**access).without_checksums()
+    snapshot = open_snapshot(uri, version=version, tag=tag, branch=branch, access=reading_access, use_indices=False)
     if place_text(target).rstrip("/") == place_text(uri).rstrip("/"):
         raise InvalidArgument("The target of a salvage must be a new table, not the table itself")
-    changed = verify(
-        uri, version=snapshot.version, branch=snapshot.branch, checksums=True, storage_options=options
-    ).problems
+    with within(access):
+        changed = verify(uri, version=snapshot.version, branch=snapshot.branch, checksums=True).problems
     reading = _Reading(snapshot, resolve(snapshot, columns), null_cells, intact_only, changed)
     written = snapshot.manifest.data_format
     new_table = write(
@@ -92,8 +89,7 @@ def salvage(
         file_version=written if written in file_versions.WRITTEN else None,
         stable_row_ids=snapshot.manifest.has_stable_row_ids,
         properties={"salvaged_from": snapshot.label},
-        storage_options=storage_options,
-        manifest_store=manifest_store,
+        **access,
     )
     return reading.result(new_table)
 

@@ -11,10 +11,10 @@ writes. A deep check compares them, and a check of checksums does nothing else.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Unpack
 
 from lance_sql.changes.history import BranchHistory, origin
 from lance_sql.errors import TABLE_ERRORS, CorruptFile, LanceError, at
@@ -27,8 +27,7 @@ from lance_sql.health.verification.mended import mended
 from lance_sql.health.verification.verification_report import Compared, Report
 from lance_sql.reads import write_ahead_log
 from lance_sql.runtime.progress import Progress, Work, reporting
-from lance_sql.store.manifest_store import ManifestStore
-from lance_sql.store.open import with_manifest_store
+from lance_sql.store.access import Access, PlaceOptions
 from lance_sql.table.compared_files import ComparedFiles
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.fragments import Fragments
@@ -52,9 +51,8 @@ def verify(
     deep: bool = False,
     checksums: bool = False,
     lineage: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
-    manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
+    **access: Unpack[PlaceOptions],
 ) -> Report:
     """Checks one version of a table, or all of them.
 
@@ -63,13 +61,13 @@ def verify(
         without a checksum, it checks that they exist and have the size in the manifest
     lineage: also compare row ids and row versions with the recorded transactions, as `audit` does
     progress: called with the number of checked fragments of versions, and the total
+    access: keywords of `lance_sql.open` that say where the files are and how they are reached
     raises: TableNotFound, VersionNotFound; damage is reported, not raised
 
     >>> lance_sql.verify("examples/orders.lance", version=9).is_healthy
     True
     """
-    options = with_manifest_store(storage_options, manifest_store)
-    snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, storage_options=options)
+    snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, access=Access.of(**access))
     audited = Lineage(BranchHistory(snapshots[-1], snapshots)) if lineage else None
     check = _Check(files=deep or not checksums, deep=deep, checksums=deep or checksums, lineage=audited)
     with reporting(progress):
@@ -85,9 +83,8 @@ def audit(
     branch: str | None = None,
     job: str | None = None,
     checksums: bool = True,
-    storage_options: Mapping[str, Any] | None = None,
-    manifest_store: ManifestStore | None = None,
     progress: Progress | None = None,
+    **access: Unpack[PlaceOptions],
 ) -> Report:
     """Checks row ids and row versions against the recorded transactions: the lineage part of `verify`, with the
     versions that a branch has from its parents.
@@ -96,13 +93,13 @@ def audit(
     version, tag: audit only the commit of this version; by default those of all versions of the branch
     job: audit only commits of this job
     progress: called with the number of checked fragments of versions, and the total
+    access: keywords of `lance_sql.open` that say where the files are and how they are reached
     raises: TableNotFound, VersionNotFound; faults are reported, not raised
 
     >>> str(lance_sql.audit("examples/orders.lance", version=9))
     'examples/orders.lance: lineage of version 9 audited; no fault found'
     """
-    options = with_manifest_store(storage_options, manifest_store)
-    snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, storage_options=options)
+    snapshots = list_snapshots(uri, version=version, tag=tag, branch=branch, access=Access.of(**access))
     history = BranchHistory(snapshots[-1], snapshots)
     if version is None and tag is None:
         snapshots = [history.unread(number) for number in history.files]

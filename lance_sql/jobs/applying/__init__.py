@@ -13,7 +13,7 @@ order       grouping and ordering of rows by key
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal, Unpack
 
 import pyarrow as pa
 
@@ -28,6 +28,7 @@ from lance_sql.jobs.applying.history import AppliedHistory, has_commit_times
 from lance_sql.jobs.applying.latest import Latest
 from lance_sql.jobs.applying.target_rows import newest, opened
 from lance_sql.jobs.distributed import change_rows
+from lance_sql.store.access import Access, AccessOptions
 from lance_sql.values.keywords import suggests_keywords
 from lance_sql.writes.statements.source import is_typed
 
@@ -61,7 +62,7 @@ def apply_changes(
     track_history_except: Sequence[str] | None = None,
     scd: Literal[1, 2] = 1,
     properties: Mapping[str, str] | None = None,
-    storage_options: Mapping[str, Any] | None = None,
+    **access: Unpack[AccessOptions],
 ) -> Dataset:
     """Applies changes by key to a table, in one commit. Changes that are late, repeated or out of order lead to the
     same table as changes in order. Changes that were applied before change nothing, and make no version.
@@ -83,6 +84,7 @@ def apply_changes(
     track_history_on, track_history_except: with scd=2, the columns whose changes begin a new row, or do not. All by
         default
     properties: of the commit; those of changes from a cursor are added automatically
+    access: keywords of `lance_sql.open`, for a table that is given by its place
     returns: a handle on the version that has the changes
     raises: ColumnNotFound; InvalidArgument for invalid arguments, for NULL in `sequence_by`, and for a table that
         changes were applied to in another way; CommitConflict
@@ -92,12 +94,13 @@ def apply_changes(
     [{'city': 'Köln'}]
     """
     given, is_in_order = dict(properties or {}), False
+    target_access = Access.of(**access)
     if isinstance(changes, ChangeFeed) and changes.properties:
         # one commit has the changes of a cursor, and later changes come later
         is_in_order = sequence_by is None
-        changes = missing(changes, newest(target, storage_options))
+        changes = missing(changes, newest(target, target_access))
         given |= changes.properties
-    target_types = None if is_typed(changes) else newest(target, storage_options)
+    target_types = None if is_typed(changes) else newest(target, target_access)
     source = read(
         changes,
         table=None if target_types is None else target_types.schema,
@@ -106,14 +109,14 @@ def apply_changes(
         delete_when=delete_when,
         columns=columns,
         except_columns=except_columns,
-        with_commit_times=scd == 2 and has_commit_times(newest(target, storage_options)),
+        with_commit_times=scd == 2 and has_commit_times(newest(target, target_access)),
     )
     application = choose(
         source, ignore_null_updates, track_history_on, track_history_except, scd=scd, is_in_order=is_in_order
     )
     # without changes, the options of earlier applications do not matter
     check = application.applied_to if source.events.num_rows else None
-    with opened(target, schema_of(source, scd), storage_options, check) as dataset:
+    with opened(target, schema_of(source, scd), target_access, check) as dataset:
         if not source.events.num_rows:
             return dataset
         run = Run(application, lambda job: [application.part(job, source.events)])

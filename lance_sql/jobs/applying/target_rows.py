@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
 
 import pyarrow as pa
 
@@ -21,6 +20,7 @@ from lance_sql.opening import open as open_dataset
 from lance_sql.reads.scan.key_matching import match
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.take import take
+from lance_sql.store.access import Access
 from lance_sql.table import address
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
@@ -33,7 +33,7 @@ from lance_sql.writes.statements.row_changes import RowChange, deleted, inserted
 def opened(
     target: object,
     schema: pa.Schema,
-    storage_options: Mapping[str, Any] | None,
+    access: Access,
     check: Callable[[Snapshot], object] | None,
 ) -> Iterator[Dataset]:
     """Opens the newest version of the target with at least these columns; creates the table if there is none. Removes
@@ -42,7 +42,7 @@ def opened(
     check: raises if changes cannot be applied to a version, before columns are added
     raises: InvalidArgument, CommitConflict
     """
-    dataset = _found(target, schema, storage_options)
+    dataset = _found(target, schema, access)
     if check is not None:
         check(dataset.snapshot)
     existing = dataset.schema.names
@@ -61,7 +61,7 @@ def opened(
         raise
 
 
-def newest(target: object, storage_options: Mapping[str, Any] | None) -> Dataset | None:
+def newest(target: object, access: Access) -> Dataset | None:
     """Opens the newest version of the target; None if there is no table.
 
     raises: InvalidArgument for another version
@@ -69,22 +69,22 @@ def newest(target: object, storage_options: Mapping[str, Any] | None) -> Dataset
     if isinstance(target, Dataset):
         return target.latest()
     with suppress(TableNotFound):
-        return open_dataset(_uri(target, storage_options), storage_options=storage_options)
+        return open_dataset(_uri(target, access), **access.keywords())
     return None
 
 
-def _found(target: object, schema: pa.Schema, storage_options: Mapping[str, Any] | None) -> Dataset:
-    if (dataset := newest(target, storage_options)) is not None:
+def _found(target: object, schema: pa.Schema, access: Access) -> Dataset:
+    if (dataset := newest(target, access)) is not None:
         return dataset
-    uri = _uri(target, storage_options)
+    uri = _uri(target, access)
     with suppress(TableExists):
-        return write(selection.empty(schema), uri, storage_options=storage_options)
+        return write(selection.empty(schema), uri, **access.keywords())
     # another process has created it meanwhile
-    return open_dataset(uri, storage_options=storage_options)
+    return open_dataset(uri, **access.keywords())
 
 
-def _uri(target: object, storage_options: Mapping[str, Any] | None) -> str:
-    return address.of_newest(place_text(target), storage_options)
+def _uri(target: object, access: Access) -> str:
+    return address.of_newest(place_text(target), access)
 
 
 def check_names(dataset: Dataset, names: Sequence[str]) -> None:

@@ -166,12 +166,12 @@ class ViewQuery:
                 return f"{own.name}, which is {own.type} in the view and {wanted.type} in the query"
         return None
 
-    def create(self, path: str, storage_options: Mapping[str, Any] | None) -> None:
+    def create(self, path: str) -> None:
         """Creates an empty table with the columns of the query."""
         fields = [field.with_nullable(True) for field in self.arrow_schema]
         # Arrow cannot create empty tables of all types
         _ = from_arrow(pa.schema(fields))
-        _ = write(pa.schema(fields).empty_table(), path, storage_options=storage_options, mode="create")
+        _ = write(pa.schema(fields).empty_table(), path, mode="create")
 
     def sources(self, view: str) -> tuple[SourceVersion, ...]:
         """Returns the versions of the tables to record for the view's new rows."""

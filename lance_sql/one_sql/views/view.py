@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal, Unpack
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from lance_sql.one_sql.views.query import ViewQuery
 from lance_sql.one_sql.views.shape import Shape
 from lance_sql.opening import open as open_dataset
 from lance_sql.reads.scan.system_columns import ROW_ID
+from lance_sql.store.access import AccessOptions, within
 from lance_sql.table import table_folders
 from lance_sql.values.guessed_names import OF_VIEW, NamesGuessed
 from lance_sql.values.keywords import class_suggests_keywords, suggests_keywords
@@ -65,7 +66,7 @@ def materialize(
     into: str | os.PathLike[str],
     *,
     replace: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
+    **access: Unpack[AccessOptions],
 ) -> View:
     """Creates a materialized view: a table with the rows of a query over Lance tables, refreshed from their changes.
 
@@ -79,6 +80,7 @@ def materialize(
     query: in DuckDB's dialect, with the extensions of `lance_sql.sql`
     into: path or URI of the table
     replace: replaces the query of an existing view
+    access: keywords of `lance_sql.open`, for the table and those of the query
     raises: InvalidArgument for text that is no query, for a table that is no view, and for a view of another query
         without `replace`; CommitConflict
 
@@ -86,7 +88,8 @@ def materialize(
     >>> lance_sql.materialize(query, path).refresh().mode
     'unchanged'
     """
-    return make(query, place_text(into), replace=replace, storage_options=storage_options)
+    with within(access):
+        return make(query, place_text(into), replace=replace)
 
 
 def make(
@@ -94,7 +97,6 @@ def make(
     path: str,
     *,
     replace: bool = False,
-    storage_options: Mapping[str, Any] | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> View:
     """Creates a view like `materialize`.
@@ -105,12 +107,12 @@ def make(
     _ = prepared.names
     is_new = False
     try:
-        dataset = open_dataset(path, storage_options=storage_options)
+        dataset = open_dataset(path)
     except TableNotFound:
         with suppress(TableExists):
-            prepared.create(path, storage_options)
+            prepared.create(path)
             is_new = True
-        dataset = open_dataset(path, storage_options=storage_options)
+        dataset = open_dataset(path)
     recorded = definition.of(dataset.snapshot.manifest.config, dataset.snapshot.label)
     if recorded is None and dataset.count_rows():
         raise InvalidArgument(f"{dataset.snapshot.label} exists already, and is not a view: use another path")
@@ -152,12 +154,12 @@ class View(NamesGuessed):
         self.last_refresh: Refresh | None = None
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], storage_options: Mapping[str, Any] | None = None) -> View:
+    def open(cls, path: str | os.PathLike[str], **access: Unpack[AccessOptions]) -> View:
         """Opens the view at a path.
 
         raises: TableNotFound; InvalidArgument for a table that is no view
         """
-        view = cls(open_dataset(place_text(path), storage_options=storage_options))
+        view = cls(open_dataset(place_text(path), **access))
         _ = view.definition
         return view
 
@@ -192,7 +194,8 @@ class View(NamesGuessed):
         self.dataset = self.dataset.latest()
         self.last_refresh = self._refresh(None, "it was asked for" if full else None, trusts=verify)
         if verify:
-            self._verify()
+            with within(self.dataset.snapshot.access.keywords()):
+                self._verify()
         return self.last_refresh
 
     def _refresh(self, other: ViewQuery | None, reason: str | None = None, *, trusts: bool = False) -> Refresh:
@@ -201,6 +204,10 @@ class View(NamesGuessed):
         reason: to run it over all rows
         trusts: skips the check whether rows of the view were changed by hand
         """
+        with within(self.dataset.snapshot.access.keywords()):
+            return self._refreshed(other, reason, trusts=trusts)
+
+    def _refreshed(self, other: ViewQuery | None, reason: str | None, *, trusts: bool) -> Refresh:
         query = other
         if other is None:
             recorded = self.definition

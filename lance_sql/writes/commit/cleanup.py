@@ -340,7 +340,7 @@ def _branches(snapshot: Snapshot) -> Iterator[Snapshot]:
     """Yields all versions of all other branches."""
     stores: dict[str | None, Store] = {None: snapshot.main}
     for name in snapshot.branches():
-        stores[name] = branch_store(snapshot.uri, name, snapshot.storage_options)
+        stores[name] = branch_store(snapshot.uri, name, snapshot.access)
     for branch, store in stores.items():
         if branch != snapshot.branch:
             for file in versions.list_versions(store):
@@ -350,7 +350,7 @@ def _branches(snapshot: Snapshot) -> Iterator[Snapshot]:
                     store,
                     file,
                     branch=branch,
-                    storage_options=snapshot.storage_options,
+                    access=snapshot.access,
                 )
 
 

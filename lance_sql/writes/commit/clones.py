@@ -36,7 +36,6 @@ from lance_sql.errors import (
     VersionNotFound,
 )
 from lance_sql.store import Store, open_store
-from lance_sql.store.allowed_bases import with_allowed
 from lance_sql.store.contract import ObjectInfo
 from lance_sql.store.open import absolute, files_uri, local_path
 from lance_sql.table import features, identity, indices, refs, versions
@@ -75,7 +74,7 @@ def shallow_clone(snapshot: Snapshot, uri: str) -> Snapshot:
     raises: TableExists; UnsupportedFeature
     """
     uri = absolute(uri)
-    store = open_store(uri, snapshot.storage_options)
+    store = open_store(uri, snapshot.access)
     if versions.list_versions(store):
         raise TableExists(f"table {shown(uri)!r} exists already")
     identity.check(snapshot)
@@ -84,9 +83,9 @@ def shallow_clone(snapshot: Snapshot, uri: str) -> Snapshot:
     if file is None:
         raise TableExists(f"table {shown(uri)!r} exists already: another writer was first")
     # the clone needs access to the files of its source
-    options = with_allowed(snapshot.storage_options, root_of(snapshot))
+    access = snapshot.access.allowing(root_of(snapshot))
     commit_id = commit_id_of(version.manifest)
-    return Snapshot(uri, store, store, file, storage_options=options, commit_id=commit_id)
+    return Snapshot(uri, store, store, file, access=access, commit_id=commit_id)
 
 
 def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
@@ -97,7 +96,7 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
     """
     names.check_new_reference(name, "branch")
     is_named = name in refs.branches(snapshot.main)
-    store = branch_store(snapshot.uri, name, snapshot.storage_options)
+    store = branch_store(snapshot.uri, name, snapshot.access)
     has_versions = bool(versions.list_versions(store))
     if is_named and has_versions:
         raise BranchExists(f"Branch {name!r} exists already: choose another name, or delete it first")
@@ -134,7 +133,7 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
         store,
         file,
         branch=name,
-        storage_options=snapshot.storage_options,
+        access=snapshot.access,
         commit_id=commit_id_of(version.manifest),
     )
 
@@ -149,7 +148,7 @@ def delete_branch(snapshot: Snapshot, name: str, *, head: Snapshot | None = None
     """
     names.check_new_reference(name, "branch")
     check_unneeded(snapshot, name)
-    store = branch_store(snapshot.uri, name, snapshot.storage_options)
+    store = branch_store(snapshot.uri, name, snapshot.access)
     branches = refs.branches(snapshot.main)
     if name not in branches and not versions.list_versions(store):
         raise VersionNotFound(unknown_name("branch", name, snapshot.name, branches))

@@ -17,7 +17,7 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 from uuid import uuid4
 
 from lance_sql.errors import (
@@ -34,6 +34,7 @@ from lance_sql.errors import (
 )
 from lance_sql.format import file_versions
 from lance_sql.store import open_store
+from lance_sql.store.access import Access
 from lance_sql.table import features, identity, refs, versions
 from lance_sql.table.commit_summary import CommitSummary
 from lance_sql.table.fragment import Fragment
@@ -274,7 +275,7 @@ def create(
     uri: str,
     operation: Overwrite,
     *,
-    storage_options: Mapping[str, Any] | None = None,
+    access: Access | None = None,
     stable_row_ids: bool = True,
     file_version: str = file_versions.DEFAULT.name,
     properties: Mapping[str, str] | None = None,
@@ -290,7 +291,8 @@ def create(
     returns: version 1
     raises: TableExists, also if another writer is first; InvalidArgument
     """
-    store = open_store(uri, storage_options)
+    access = Access.of() if access is None else access
+    store = open_store(uri, access)
     name = table_name(uri)
     values = consumed.config({}, properties, name) | turns.config({}, properties, 1, name)
     values |= {key: each.value for key, each in (config or {}).items()}
@@ -314,7 +316,7 @@ def create(
         for path in records(transaction):
             forget(store, path)
         raise
-    made = Snapshot(uri, store, store, file, storage_options=storage_options, commit_id=commit_id_of(version.manifest))
+    made = Snapshot(uri, store, store, file, access=access, commit_id=commit_id_of(version.manifest))
     return made.with_commit(properties)
 
 

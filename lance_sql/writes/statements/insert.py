@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from lance_sql.format.schema import Schema, primary_key
 from lance_sql.format.schema.from_arrow import extend, from_arrow
 from lance_sql.runtime.progress import Work
 from lance_sql.store import Store, open_store
+from lance_sql.store.access import Access
 from lance_sql.store.open import local_path
 from lance_sql.table import versions
 from lance_sql.table.fragment import Fragment
@@ -56,12 +57,12 @@ class Target:
     schema: Schema
     file_version: str
     stable_row_ids: bool
-    storage_options: Mapping[str, Any] | None
+    access: Access
     config: Mapping[str, str] = field(default_factory=dict)
 
     def store(self) -> Store:
         """Opens the store of the data files."""
-        return open_store(self.uri, self.storage_options) if self.snapshot is None else self.snapshot.store
+        return open_store(self.uri, self.access) if self.snapshot is None else self.snapshot.store
 
     @property
     def operation(self) -> str:
@@ -104,7 +105,7 @@ class Target:
         return committer.create(
             self.uri,
             operation,
-            storage_options=self.storage_options,
+            access=self.access,
             stable_row_ids=self.stable_row_ids,
             file_version=self.file_version,
             properties=properties,
@@ -116,7 +117,7 @@ class Target:
 
         raises: RetryableConflict if its columns or settings differ from those that the rows were written with
         """
-        snapshot = open_snapshot(self.uri, storage_options=self.storage_options)
+        snapshot = open_snapshot(self.uri, access=self.access)
         manifest = snapshot.manifest
         check_writable(snapshot)
         same = manifest.schema.fields == self.schema.fields and manifest.has_stable_row_ids == self.stable_row_ids
@@ -136,9 +137,7 @@ class Target:
         return was_tried(self.store(), 0 if self.snapshot is None else self.snapshot.version, uuid)
 
 
-def existing(
-    uri: str, mode: Mode, *, create: bool, branch: str | None, storage_options: Mapping[str, Any] | None
-) -> Snapshot | None:
+def existing(uri: str, mode: Mode, *, create: bool, branch: str | None, access: Access) -> Snapshot | None:
     """Returns the newest version of the table to be written, None for a new table.
 
     create: whether the table may be missing
@@ -150,9 +149,9 @@ def existing(
     if mode == "create" and not create:
         raise InvalidArgument("create=False contradicts mode='create': pass mode='append' or mode='overwrite'")
     try:
-        snapshot = open_snapshot(uri, branch=branch, storage_options=storage_options)
+        snapshot = open_snapshot(uri, branch=branch, access=access)
     except TableNotFound:
-        _check_new(uri, storage_options)
+        _check_new(uri, access)
         if not create or branch is not None:
             raise
         return None
@@ -165,13 +164,13 @@ def existing(
     return snapshot
 
 
-def _check_new(uri: str, storage_options: Mapping[str, Any] | None) -> None:
+def _check_new(uri: str, access: Access) -> None:
     """Makes sure that the path of a new table does not name a version or branch of another one.
 
     raises: InvalidArgument
     """
     table, _, name = uri.partition("/tree/") if "/tree/" in uri else split_name(uri)
-    if table != uri and versions.newest(open_store(table, storage_options)) is not None:
+    if table != uri and versions.newest(open_store(table, access)) is not None:
         what = f"a branch {name!r}" if "/tree/" in uri else "a version or branch"
         raise InvalidArgument(f"{shown(uri)!r} is the name of {what} of {table}: pass branch=, or another path")
     path = local_path(uri)
@@ -189,7 +188,7 @@ def target(
     *,
     wanted_version: str | None,
     stable_row_ids: bool | None,
-    storage_options: Mapping[str, Any] | None,
+    access: Access,
     merge_schema: bool = False,
     config: Mapping[str, str] | None = None,
 ) -> Target:
@@ -228,7 +227,7 @@ def target(
             schema = with_types_of(schema, snapshot.manifest.schema.arrow)
         fields = from_arrow(schema, file_version=chosen)
         primary_key.check(fields)
-    return Target(uri, mode, snapshot, fields, chosen, stable_row_ids is not False, storage_options, config or {})
+    return Target(uri, mode, snapshot, fields, chosen, stable_row_ids is not False, access, config or {})
 
 
 def write_fragments(

@@ -121,9 +121,7 @@ def _file(snapshot: Snapshot, version: VersionLike) -> VersionFile:
     raises: VersionNotFound, TableNotFound; InvalidArgument for an invalid version
     """
     if not isinstance(version, int) or isinstance(version, bool) or version < 0:
-        located = location.locate(
-            snapshot.uri, version=version, branch=snapshot.branch, storage_options=snapshot.storage_options
-        )
+        located = location.locate(snapshot.uri, version=version, branch=snapshot.branch, access=snapshot.access)
         if located.branch != snapshot.branch:
             raise InvalidArgument(f"version={version!r} is of branch {located.branch or 'main'!r}")
         return located.file

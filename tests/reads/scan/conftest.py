@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from lance_sql.store.compared import ENVIRONMENT
+from lance_sql.store.access import CHECKSUMS
 
 
 @pytest.fixture(scope="module")
@@ -14,5 +14,5 @@ def maps_files() -> Iterator[None]:
     """Leaves files to the kernels, which map them. Files that are compared with checksums are read in another way: no
     runs of the kernels, which are cached and learn statistics, and no index file that the test itself replaces."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.delenv(ENVIRONMENT, raising=False)
+        patched.delenv(CHECKSUMS, raising=False)
         yield

@@ -14,6 +14,7 @@ import lance_sql
 from lance_sql.errors import CorruptFile, InvalidArgument, LanceError, UnsupportedFeature
 from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.store import ExternalManifests, LocalStore, ManifestEntry, ManifestStore, SqliteManifestStore
+from lance_sql.store.access import Access
 from lance_sql.table.paths import NamingScheme
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.writes.commit import committer
@@ -89,9 +90,8 @@ class Place:
 def place(folder: Path) -> Place:
     folder.mkdir()
     made = Place(folder)
-    options = {"manifest_store": made.manifests}
     new = fragments(made.path, table(range(3)), mode="create")
-    create(made.path, Overwrite(new, from_arrow(table([]).schema)), storage_options=options)
+    create(made.path, Overwrite(new, from_arrow(table([]).schema)), access=Access.of(manifest_store=made.manifests))
     return made
 
 
@@ -136,7 +136,7 @@ def test_a_table_is_there_or_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             with suppress(Broken, LanceError):
                 create(made.path, operation)
         with suppress(LanceError):
-            create(made.path, operation, storage_options={"manifest_store": made.manifests})
+            create(made.path, operation, access=Access.of(manifest_store=made.manifests))
         assert made.keys() == [1]
         made.check_entries()
         if counter.calls <= at:

@@ -146,7 +146,7 @@ def failing(at: int | None, *, after: bool = False, once: bool = False) -> Itera
     """Every store that is opened in the block is one, which fails at the call number `at`."""
     made: list[FailingStore] = []
 
-    def open_store(uri: str, storage_options: object = None) -> FailingStore:
+    def open_store(uri: str, access: object = None) -> FailingStore:
         if not made:
             made.append(FailingStore(LocalStore(uri), at, after=after, once=once))
         return made[0]
