@@ -22,6 +22,7 @@ for name in (
     "writing",
     "operations",
     "calls",
+    "serving",
     "scale",
 ):
     print(f"\n{name}", flush=True)
