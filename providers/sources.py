@@ -92,7 +92,11 @@ def open_source(function: str, path: str, arguments: Mapping[str, Any]) -> Sourc
         raise unknown(function)
     from lance_sql.catalogs import metadata_tables
 
-    return Source(metadata_tables.TABLES[name](open_version(path, **given)))
+    column = given.pop("column_name", None)
+    dataset = open_version(path, **given)
+    if column is None:
+        return Source(metadata_tables.TABLES[name](dataset))
+    return Source(metadata_tables.column_metadata(dataset, column))
 
 
 _TRUE: Final = frozenset({"true", "t", "yes", "y", "1"})

@@ -17,7 +17,7 @@ KINDS: Final[Mapping[str, Kind]] = {
     "version": "version",
     "as_of": "time",
     **dict.fromkeys(("start_version", "end_version", "since"), "bound"),
-    **dict.fromkeys(("tag", "branch", "mode"), "text"),
+    **dict.fromkeys(("tag", "branch", "mode", "column_name"), "text"),
     **dict.fromkeys(("filter", "query_filter"), "filter"),
     **dict.fromkeys(("use_indices", "fresh", "drop_unchanged", "trust_snapshots", "origin"), "flag"),
     **dict.fromkeys(("prefilter", "use_index", "fast_search", "explain_verbose"), "flag"),
@@ -99,6 +99,7 @@ FUNCTIONS: Final[Mapping[str, TableFunction]] = {
     "lance_row_history": TableFunction(optional=("start_version", "end_version", "branch", "origin")),
     **SEARCHES,
     **{f"lance_{name}": TableFunction(optional=_VERSION) for name in METADATA},
+    "lance_column_metadata": TableFunction(optional=("column_name", *_VERSION)),
 }
 """The table functions."""
 

@@ -242,11 +242,18 @@ def schema_metadata(dataset: Dataset) -> pa.Table:
     return _entries(_decoded(dataset.schema.metadata))
 
 
-def column_metadata(dataset: Dataset) -> pa.Table:
-    """Returns one row for each entry of the metadata of a column, `a.b` for a member of a struct."""
-    rows = [
-        (name, *entry) for name, field in _with_members(dataset.schema) for entry in _decoded(field.metadata).items()
-    ]
+def column_metadata(dataset: Dataset, column: str | None = None) -> pa.Table:
+    """Returns one row for each entry of the metadata of a column, `a.b` for a member of a struct.
+
+    column: the only one; None for all
+    raises: ColumnNotFound
+    """
+    found = list(_with_members(dataset.schema))
+    if column is not None:
+        schema = dataset.snapshot.manifest.schema
+        wanted = ".".join(field.name for field in schema.resolve(column))
+        found = [(name, field) for name, field in found if name == wanted]
+    rows = [(name, *entry) for name, field in found for entry in _decoded(field.metadata).items()]
     return pa.Table.from_arrays(
         [pa.array([row[at] for row in rows], pa.string()) for at in range(3)], ["column", "key", "value"]
     )

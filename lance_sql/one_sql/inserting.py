@@ -204,12 +204,15 @@ def copy(node: exp.Copy) -> Creation | None:
     compression, level = options.pop("COMPRESSION", None), options.pop("COMPRESSION_LEVEL", None)
     if level is not None and not level.name.isdigit():
         raise InvalidArgument(f"COMPRESSION_LEVEL must be a number, not {level.name!r}")
+    # an empty query creates an empty table
+    if (empty := options.pop("WRITE_EMPTY_FILE", None)) is not None and str(empty.this).lower() not in ("true", "1"):
+        raise UnsupportedFeature("COPY .. (FORMAT lance, WRITE_EMPTY_FILE false) is not supported: leave it out")
     only(node, "COPY", "this", "kind", "files", "params", "credentials")
     if options or chosen not in ("create", "append", "overwrite"):
         name = next(iter(options), f"MODE {chosen}")
         raise UnsupportedFeature(
-            f"COPY .. (FORMAT lance) takes MODE create, append or overwrite, COMPRESSION and "
-            f"COMPRESSION_LEVEL, not {name}"
+            f"COPY .. (FORMAT lance) takes MODE create, append or overwrite, COMPRESSION, "
+            f"COMPRESSION_LEVEL and WRITE_EMPTY_FILE, not {name}"
         )
     query = node.this
     if isinstance(query, exp.Subquery):
@@ -231,7 +234,7 @@ def _options(parameters: list[exp.Expr]) -> dict[str, exp.Expr | None]:
     left = iter(parameters)
     for each in left:
         value = each.args.get("expression")
-        if each.name.upper() in ("MODE", "COMPRESSION", "COMPRESSION_LEVEL") and value is None:
+        if each.name.upper() in ("MODE", "COMPRESSION", "COMPRESSION_LEVEL", "WRITE_EMPTY_FILE") and value is None:
             following = next(left, None)
             value = None if following is None else following.this
         options[each.name.upper()] = value

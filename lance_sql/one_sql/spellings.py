@@ -62,7 +62,6 @@ REFUSED: Final[Mapping[str, str]] = {
     r"CREATE\s+(OR\s+REPLACE\s+)?STREAM\b": "lance-sql cursors x.lance name --start latest",
     r"ALTER\s+TABLE\s+\S+\s+SWAP\s+WITH\b": "ALTER TABLE 'x.lance' RENAME TO 'y.lance'",
     r"MERGE\s+WITH\s+SCHEMA\s+EVOLUTION\b": "ALTER TABLE 'x.lance' ADD COLUMN c INT, then MERGE INTO 'x.lance'",
-    r"REINDEX\s+(?!TABLE\b)\w+\s+ON\b": "ALTER INDEX i ON 'x.lance' OPTIMIZE",
     r"SHOW\s+MAINTENANCE\b": "SHOW TBLPROPERTIES 'x.lance'",
 }
 """Statement to write instead, by a pattern of the first words."""

@@ -6,7 +6,7 @@ VACUUM t WITH (before_version = 3)                            Dataset.maintenanc
 RESTORE [TABLE] t TO VERSION AS OF 4, TO TIMESTAMP AS OF ..   Dataset.restore
 CREATE INDEX [name] ON t [USING btree] (column) [WITH (..)]   Dataset.indices.create
 DROP INDEX name ON t                                          Dataset.indices.drop
-REINDEX t, ALTER INDEX name ON t OPTIMIZE                     Dataset.indices.optimize
+REINDEX t, REINDEX name ON t, ALTER INDEX name ON t OPTIMIZE   Dataset.indices.optimize
 ANALYZE [TABLE] t [COMPUTE STATISTICS FOR COLUMNS a, b]       Dataset.maintenance.analyze
 DROP TABLE [IF EXISTS] t
 CREATE TABLE t SHALLOW CLONE s [VERSION AS OF 4]              Dataset.branches.shallow_clone
@@ -277,13 +277,18 @@ def _without_index(path: str, name: str, if_exists: bool) -> Change:
 
 
 def reindex(read: TokenReader) -> Change | None:
-    """Parses REINDEX [TABLE] path."""
+    """Parses REINDEX [TABLE] path, and REINDEX name ON path [RETRAIN]."""
     read.accept("TABLE")
+    name = None
+    if read.next_words(2)[1:] == ("ON",):
+        name = read.name("the name of an index")
+        read.expect("ON")
     path = None if read.is_at_end else read.table().path
     if path is None:
         return None
+    rebuild = name is not None and read.accept("RETRAIN")
     read.end()
-    return Upkeep(address.of_newest(path), lambda dataset, engine: dataset.indices.optimize())
+    return Upkeep(address.of_newest(path), lambda dataset, engine: dataset.indices.optimize(name, rebuild=rebuild))
 
 
 def optimize_index_of(read: TokenReader, path: str) -> Change:

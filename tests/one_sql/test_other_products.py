@@ -214,7 +214,8 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
         ("UNDROP TABLE t", Refuses("RESTORE TABLE")),
         ("MERGE WITH SCHEMA EVOLUTION INTO 't.lance' AS t USING u AS s ON t.id = s.id", Refuses("ADD COLUMN")),
         ("INSERT INTO 't.lance' REPLACE WHERE id = 2 SELECT 2 AS id", Refuses("NOT MATCHED BY SOURCE")),
-        ("REINDEX i ON 't.lance' RETRAIN", Refuses("OPTIMIZE")),
+        ("REINDEX nothing ON 't.lance' RETRAIN", Refuses("nothing")),
+        ("COPY (SELECT 1 AS id LIMIT 0) TO 'e.lance' (FORMAT lance, WRITE_EMPTY_FILE false)", Refuses("leave it out")),
         ("SHOW MAINTENANCE ON 't.lance'", Refuses("SHOW TBLPROPERTIES")),
         ("CREATE OR REPLACE STREAM s ON TABLE t", Refuses("lance-sql cursors")),
         ("SELECT id FROM 't.lance' FOR SYSTEM_TIME AS OF TIMESTAMP '{2}'", Answers((1, 2, 3, 4))),
@@ -377,3 +378,23 @@ def test_indices_have_the_columns_of_the_extension(tmp_path: Path) -> None:
     assert found.to_pylist() == [
         {"index_name": "id_idx", "index_type": "btree", "column_names": ["id"], "rows_indexed": 8}
     ]
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "datafusion"])
+def test_an_index_is_extended_or_rebuilt_by_its_name(tmp_path: Path, engine: Any) -> None:
+    path = tmp_path / "new.lance"
+    table = lance_sql.write({"id": range(9), "k": range(9)}, path).indices.create("id", "btree", name="By Id")
+    table.indices.create("k", "btree").append({"id": [9], "k": [9]})
+    lance_sql.sql(f"REINDEX \"By Id\" ON '{path}'", engine)
+    by_name = {each.name: each for each in lance_sql.open(path).indices.list()}
+    assert [by_name[name].num_uncovered for name in ("By Id", "k_idx")] == [0, 1]
+    lance_sql.sql(f"REINDEX k_idx ON '{path}' RETRAIN", engine)
+    by_name = {each.name: each for each in lance_sql.open(path).indices.list()}
+    assert by_name["k_idx"].num_uncovered == 0
+
+
+@pytest.mark.parametrize("option", ["", " true", " 'true'"])
+def test_a_copy_of_no_rows_is_an_empty_table(tmp_path: Path, option: str) -> None:
+    path = tmp_path / "new.lance"
+    lance_sql.sql(f"COPY (SELECT 1 AS id LIMIT 0) TO '{path}' (FORMAT lance, WRITE_EMPTY_FILE{option})")
+    assert lance_sql.open(path).count_rows() == 0

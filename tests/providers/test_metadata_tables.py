@@ -119,3 +119,12 @@ def test_metadata_of_other_writers(tmp_path: Path, engine: str) -> None:
     assert found("table_metadata") == [("owner", "us")]
     assert found("schema_metadata") == [("made", "by hand")]
     assert {("id", "note", "é"), ("s.y", "unit", "m")} <= set(found("column_metadata"))
+
+    def of_column(arguments: str) -> list[tuple[object, ...]]:
+        query = f"FROM lance_column_metadata('{tmp_path}/t.lance', {arguments})"
+        return [row for row in lance_sql.sql(query, engine).fetchall() if not str(row[1]).startswith("lance")]
+
+    assert of_column("'id'") == [("id", "note", "é")]
+    assert of_column("'s.y'") == of_column("'s.y', 1") == [("s.y", "unit", "m")]
+    with pytest.raises(lance_sql.ColumnNotFound, match="nothing"):
+        of_column("'nothing'")
