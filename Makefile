@@ -11,6 +11,7 @@ PYTEST := $(VENV)/bin/pytest
 DUCKDB15 := $(VENV)/duckdb15
 SAIL := $(VENV)/sail
 DBT := $(VENV)/dbt
+TOOLS := $(VENV)/tools
 OLDEST := $(VENV)/oldest
 SANITIZED := $(VENV)/sanitized
 RACES := $(VENV)/races
@@ -75,7 +76,7 @@ debug: $(VENV)/test.stamp ## run the tests of the kernels, or T, with kernels th
 	@rm -f $(VENV)/*.stamp
 	@$(PYTEST) -q $(ARGS) $(or $(T),tests/kernels)
 
-engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(OLDEST)/stamp $(SAIL)/stamp $(DBT)/stamp ## run the tests of engines again, with the oldest libraries, with Sail instead of Spark, and in dbt
+engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(OLDEST)/stamp $(SAIL)/stamp $(DBT)/stamp $(TOOLS)/stamp ## run the tests of engines again, with the oldest libraries, with Sail instead of Spark, in dbt, and with other tools
 	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
 	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(PARALLEL) $(SHARED_TESTS) --ignore-glob 'tests/providers/test_spark*'
 	@echo "lance-sql: the tests of statements again, with the oldest pyarrow, sqlglot and PySpark"
@@ -84,6 +85,8 @@ engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(OLDEST)/stamp $(SAIL)/stamp $(DB
 	@PYTHONPATH=$(abspath $(SAIL)) $(PYTEST) -q tests/sail
 	@echo "lance-sql: models of dbt"
 	@PYTHONPATH=$(abspath $(DBT)) $(PYTEST) -q tests/providers/dbt
+	@echo "lance-sql: tools that read or write tables by the interfaces of Python and Arrow"
+	@PYTHONPATH=$(abspath $(TOOLS)) $(PYTEST) -q tests/tools
 
 pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest supported Python, if installed
 	@for found in $$(scripts/other_pythons.sh $(VENV)); do \
@@ -169,6 +172,14 @@ $(DBT)/stamp: | $(VENV)/test.stamp
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --only-binary :all: --target $(DBT) \
 		dbt-duckdb==1.11.1
 	@rm -rf $(DBT)/duckdb* $(DBT)/_duckdb*
+	@touch $@
+
+# Libraries that the tools share with the environment keep its versions.
+$(TOOLS)/stamp: | $(VENV)/test.stamp
+	@echo "lance-sql: installing tools into $(TOOLS)"
+	@$(VENV)/bin/python -m pip freeze --exclude-editable > $(TOOLS).txt
+	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --only-binary :all: --target $(TOOLS) \
+		--constraint $(TOOLS).txt opentelemetry-sdk==1.45.2
 	@touch $@
 
 # It has a pyspark of its own, which hides the other one.

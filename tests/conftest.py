@@ -186,4 +186,6 @@ def missing_parts() -> list[str]:
         parts.append("Sail (make engines)")
     if find_spec("dbt") is None:
         parts.append("dbt (make engines)")
+    if find_spec("opentelemetry") is None:
+        parts.append("other tools (make engines)")
     return parts

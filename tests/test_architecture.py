@@ -83,6 +83,7 @@ PUBLIC = (
     "reads.scan.system_columns",
     "reads.search",
     "runtime.caches",
+    "runtime.observing",
     "runtime.progress",
     "runtime.terminal_text",
     "runtime.threads",

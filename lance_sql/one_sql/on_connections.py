@@ -19,6 +19,7 @@ from lance_sql.one_sql.running import write
 from lance_sql.one_sql.statements import Statement, for_duckdb, of_lance
 from lance_sql.providers import attached
 from lance_sql.providers.duckdb import queries as duckdb_queries
+from lance_sql.runtime import observing
 from lance_sql.store.access import within
 
 _PARAMETER: Final = "__lance_parameter_"
@@ -71,7 +72,8 @@ def _summary(connection: Any, statement: Statement, parameters: Any) -> pa.Table
         statement = named
     engine = Engine("duckdb", connection, True, given)
     if statement.task is not None:
-        return statement.task.perform(engine)
+        with observing.recorded("statement", engine="duckdb", statement=text.strip()):
+            return statement.task.perform(engine)
     assert statement.change is not None, "no query"
     change = statement.change
     # TRUNCATE always applies to all rows

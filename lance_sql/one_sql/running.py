@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from functools import partial
 from typing import Any, Unpack
+
+import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.dialects import dialect_of
@@ -15,6 +19,7 @@ from lance_sql.one_sql.statements import understand
 from lance_sql.one_sql.writing_statements import Change
 from lance_sql.one_sql.written import Written
 from lance_sql.providers import attached
+from lance_sql.runtime import observing
 from lance_sql.runtime.progress import Progress, reporting
 from lance_sql.store.access import AccessOptions, within
 from lance_sql.table import commit_origin
@@ -105,13 +110,27 @@ def _run(
         recorded = statement.text if parameters is None else text
         return write(statement.change, wanted, recorded, all_rows=all_rows, dry_run=dry_run, job=job)
     if statement.task is not None:
-        answer = statement.task.perform(wanted, dry_run=dry_run)
+        with observing.recorded("statement", engine=wanted.name, statement=text.strip()):
+            answer = statement.task.perform(wanted, dry_run=dry_run)
         return Rows(wanted.name, text.strip(), answer.to_reader)
     assert statement.tree is not None, "a query"
     prepared = wanted.prepare(statement.tree, is_kept=True)
     # errors of DataFusion are plain exceptions
     read = prepared.reader if wanted.name == "datafusion" else prepared.read
-    return Rows(wanted.name, prepared.statement, read)
+    return Rows(wanted.name, prepared.statement, partial(_read, read, wanted.name, text.strip()))
+
+
+def _read(read: Callable[[], pa.RecordBatchReader], engine: str, text: str) -> pa.RecordBatchReader:
+    """Runs a query, and records it when its rows are read."""
+    watch = observing.begin("statement")
+    if watch is None:
+        return read()
+    watch.note(engine=engine, statement=text)
+    with ExitStack() as if_it_fails:
+        if_it_fails.enter_context(watch)
+        reader = read()
+        if_it_fails.pop_all()
+    return pa.RecordBatchReader.from_batches(reader.schema, watch.over(reader))
 
 
 def write(
@@ -126,7 +145,8 @@ def write(
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: add WHERE true, or pass all_rows=True")
     if not dry_run:
         engine.check_no_transaction()
-    with commit_origin.of(text.strip(), job):
+    watched = observing.recorded("statement", engine=engine.name, statement=text.strip(), table=change.path)
+    with commit_origin.of(text.strip(), job), watched:
         dataset = change.rehearse(engine) if dry_run else change.carry_out(change.path, engine)
     done = dataset.last_change or CommitSummary(change.operation, 0, 0, 0, 0, 0)
     return Written(None if dry_run else dataset, done)

@@ -20,6 +20,7 @@ from threading import Lock
 from typing import Any, Final
 
 from lance_sql.errors import missing_package
+from lance_sql.runtime import observing
 from lance_sql.store.manifest_store import ManifestEntry
 from lance_sql.store.options import bare_name
 
@@ -81,7 +82,7 @@ class DynamoDbManifestStore:
 
     def _call(self, operation: str, **arguments: Any) -> Mapping[str, Any]:
         botocore = _import()
-        with self._errors(botocore):
+        with self._errors(botocore), observing.recorded("request", store=f"dynamodb:{self._table}", verb=operation):
             try:
                 answer: Mapping[str, Any] = getattr(self._client(), operation)(TableName=self._table, **arguments)
             except botocore.ClientError as error:

@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, UnsupportedFeature, at
+from lance_sql.runtime import observing
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
 from lance_sql.store.requests import CONCURRENCY
@@ -78,7 +79,7 @@ class FsspecStore:
     def tail(self, path: str, num_bytes: int, *, size: int | None = None) -> tuple[int, pa.Buffer]:
         full = self._full(path)
         if size is None:
-            info = self._fs.info(full)
+            info = self._ask("info", full)
             if info["type"] != "file":
                 raise IsADirectoryError(path)
             size = int(info["size"])
@@ -103,7 +104,7 @@ class FsspecStore:
 
     def modified(self, path: str) -> datetime | None:
         try:
-            modified = self._fs.modified(self._full(path))
+            modified = self._ask("modified", self._full(path))
         except NotImplementedError:
             # a file of unknown age counts as young, so that no file in use is removed
             return None
@@ -119,13 +120,13 @@ class FsspecStore:
         content = bytes(memoryview(data))
         if mode not in ("create", "next"):
             self._make_folder(full)
-            self._fs.pipe_file(full, content)
+            self._ask("pipe_file", full, content)
             return
         options = self._create_options()
         with _LOCK if self._scheme == "memory" else nullcontext():
             self._make_folder(full)
             try:
-                self._fs.pipe_file(full, content, **options)
+                self._ask("pipe_file", full, content, **options)
             except OSError as error:
                 if isinstance(error, FileExistsError):
                     raise FileExistsError(path) from error
@@ -139,7 +140,7 @@ class FsspecStore:
     def delete(self, path: str) -> None:
         full = self._full(path)
         with suppress(FileNotFoundError):
-            self._fs.rm_file(full)
+            self._ask("rm_file", full)
 
     def _create_options(self) -> Mapping[str, Any]:
         """Returns the options with which `pipe_file` creates a file that only one writer can create.
@@ -158,12 +159,12 @@ class FsspecStore:
 
     def _make_folder(self, full: str) -> None:
         # No effect on object stores, whose folders are parts of names.
-        self._fs.makedirs(full.rpartition("/")[0], exist_ok=True)
+        self._ask("makedirs", full.rpartition("/")[0], exist_ok=True)
 
     def _ls(self, prefix: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         folder = self._full(prefix) if prefix else self._root
         try:
-            entries = self._fs.ls(folder, detail=True)
+            entries = self._ask("ls", folder, detail=True)
         except (FileNotFoundError, NotADirectoryError):
             return
         for info in entries:
@@ -186,7 +187,7 @@ class FsspecStore:
         """
         starts, ends = [wanted.start for wanted in ranges], [wanted.end for wanted in ranges]
         for is_last in (False, True):
-            contents: Sequence[bytes] = self._fs.cat_ranges([full] * len(ranges), starts, ends, on_error="raise")
+            contents: Sequence[bytes] = self._ask("cat_ranges", [full] * len(ranges), starts, ends, on_error="raise")
             wrong = [
                 (wanted, len(content))
                 for wanted, content in zip(ranges, contents, strict=True)
@@ -195,7 +196,7 @@ class FsspecStore:
             if not wrong:
                 return contents
             (start, end), num_bytes = wrong[0]
-            size = self._fs.info(full).get("size")
+            size = self._ask("info", full).get("size")
             if size is None or size < end:
                 with at(file=path):
                     raise CorruptFile(
@@ -207,6 +208,11 @@ class FsspecStore:
                     f" {start} to {end}: try again"
                 )
         raise AssertionError
+
+    def _ask(self, method: str, *arguments: Any, **options: Any) -> Any:
+        """Calls a method of the file system, and records it as a request."""
+        with observing.recorded("request", store=self.uri, verb=method):
+            return getattr(self._fs, method)(*arguments, **options)
 
     def _full(self, path: str) -> str:
         check_path(path)
@@ -232,7 +238,8 @@ class FsspecSink:
         return self._position
 
     def close(self) -> None:
-        self._file.close()
+        with observing.recorded("request", store=self._full, verb="close", bytes=self._position):
+            self._file.close()
         self._is_open = False
 
     def abort(self) -> None:

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, UnsupportedFeature, at, missing_package
+from lance_sql.runtime import observing
 from lance_sql.store import conditional_puts
 from lance_sql.store.client_errors import NO_REASON, NOT_IMPLEMENTED, OutsideError, first_line, to_error
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
@@ -137,13 +138,15 @@ class ObjectStore:
     def folders(self, prefix: str) -> Iterator[str]:
         if prefix:
             check_path(prefix)
-        listing = self._read(prefix, lambda: self._obstore.list_with_delimiter(self._client, prefix or None))
+        listing = self._read(
+            prefix, lambda: self._obstore.list_with_delimiter(self._client, prefix or None), verb="list"
+        )
         for folder in listing["common_prefixes"]:
             yield str(folder).rstrip("/").rpartition("/")[2]
 
     def modified(self, path: str) -> datetime | None:
         check_path(path)
-        modified = self._read(path, lambda: self._obstore.head(self._client, path))["last_modified"]
+        modified = self._read(path, lambda: self._obstore.head(self._client, path), verb="head")["last_modified"]
         return modified.astimezone(UTC) if isinstance(modified, datetime) else None
 
     def identity(self, path: str) -> str | None:
@@ -166,7 +169,7 @@ class ObjectStore:
         self._put(path, content, "create")
 
     def _put(self, path: str, content: bytes, mode: str) -> None:
-        with self._client_errors(path, creates=mode == "create"):
+        with self._client_errors(path, creates=mode == "create", verb="put", bytes=len(content)):
             try:
                 self._obstore.put(self._client, path, content, mode=mode, use_multipart=False)
             except self._obstore.exceptions.BaseError as error:
@@ -191,7 +194,7 @@ class ObjectStore:
             self._repeated(partial(self._delete, path))
 
     def _delete(self, path: str) -> None:
-        with self._client_errors(path):
+        with self._client_errors(path, verb="delete"):
             self._obstore.delete(self._client, path)
 
     def _repeated(self, call: Callable[[], None]) -> None:
@@ -206,13 +209,13 @@ class ObjectStore:
                 time.sleep(_FIRST_WAIT_SECONDS * 2**attempt)
 
     def _upload(self, path: str, content: Any, options: Mapping[str, Any]) -> None:
-        with self._client_errors(path):
+        with self._client_errors(path, verb="upload"):
             self._obstore.put(self._client, path, content, **options)
 
     def _list(self, prefix: str, after: str) -> Iterator[Mapping[str, Any]]:
         stream = None
         while True:
-            with self._client_errors(prefix):
+            with self._client_errors(prefix, verb="list"):
                 if stream is None:
                     stream = iter(
                         self._obstore.list(
@@ -234,7 +237,7 @@ class ObjectStore:
                     self._obstore.get_range(self._client, path, start=0, end=1)
                 raise
 
-        return int(self._read(path, head)["size"])
+        return int(self._read(path, head, verb="head")["size"])
 
     def _get(self, path: str, suffix: int | None) -> tuple[int, pa.Buffer]:
         """Returns the size of an object and its end, or all of it."""
@@ -251,7 +254,7 @@ class ObjectStore:
             return size, content
 
         try:
-            return self._read(path, get)
+            return self._read(path, get, verb="get", bytes=suffix)
         except OSError as error:
             # A suffix request fails for an empty object.
             if suffix is None or isinstance(error, FileNotFoundError | IsADirectoryError | PermissionError):
@@ -284,7 +287,18 @@ class ObjectStore:
         touch = any(before.end == after.start for before, after in pairwise(asked))
         sets = [asked[::2], asked[1::2]] if touch else [asked] if asked else []
         try:
-            contents_of_sets = innermost([partial(self._read, path, partial(fetch, some)) for some in sets])
+            calls = [
+                partial(
+                    self._read,
+                    path,
+                    partial(fetch, some),
+                    verb="get",
+                    requests=len(some),
+                    bytes=sum(each.end - each.start for each in some),
+                )
+                for some in sets
+            ]
+            contents_of_sets = innermost(calls)
         except OutsideError:
             end = max(each.end for each in asked)
             with at(file=path):
@@ -302,7 +316,7 @@ class ObjectStore:
                     )
         return contents
 
-    def _read(self, path: str, call: Callable[[], _T]) -> _T:
+    def _read(self, path: str, call: Callable[[], _T], **facts: Any) -> _T:
         """Returns the result of a read-only call. Retries if the answer breaks off, and once if it is wrong.
 
         raises: FileNotFoundError, IsADirectoryError, StoreError, PermissionError
@@ -310,7 +324,7 @@ class ObjectStore:
         is_again = False
         for attempt in range(_READ_ATTEMPTS):
             try:
-                with self._client_errors(path):
+                with self._client_errors(path, **facts):
                     return call()
             except FileNotFoundError:
                 if path and next(self._list(path, ""), None) is not None:
@@ -330,8 +344,8 @@ class ObjectStore:
         raise AssertionError
 
     @contextmanager
-    def _client_errors(self, path: str, *, creates: bool = False) -> Iterator[None]:
-        """Converts errors of the client to the types that stores raise.
+    def _client_errors(self, path: str, *, creates: bool = False, **facts: Any) -> Iterator[None]:
+        """Converts errors of the client to the types that stores raise, and records the request.
 
         creates: a conflict means that the object exists
         """
@@ -343,7 +357,8 @@ class ObjectStore:
         _Process.is_used = True
         exceptions = self._obstore.exceptions
         try:
-            yield
+            with observing.recorded("request", store=self.uri, path=path, **facts):
+                yield
         except exceptions.AlreadyExistsError as error:
             if creates:
                 raise FileExistsError(path) from error

@@ -54,7 +54,7 @@ VIEW: Final = f"{PREFIX}view"
 CONSUMED: Final = f"{PREFIX}consumed."
 PUBLISHED: Final = f"{PREFIX}published"
 
-_COUNTS: Final = (
+COUNTS: Final = (
     "rows_inserted",
     "rows_updated",
     "rows_deleted",
@@ -103,7 +103,7 @@ class CommitSummary(Record):
     def to_properties(self) -> dict[str, str]:
         """Returns the properties of a transaction, including the caller's."""
         own = {f"{PREFIX}operation": self.operation}
-        for name in _COUNTS:
+        for name in COUNTS:
             value = getattr(self, name)
             if value is not None:
                 own[PREFIX + name] = str(value)
@@ -125,7 +125,7 @@ def from_properties(properties: Mapping[str, str]) -> CommitSummary | None:
     operation = properties.get(f"{PREFIX}operation")
     if operation is None:
         return None
-    counts = {name: _number(properties.get(PREFIX + name, "")) for name in _COUNTS}
+    counts = {name: _number(properties.get(PREFIX + name, "")) for name in COUNTS}
     own = {key: value for key, value in properties.items() if not key.startswith(PREFIX)}
     return CommitSummary(
         operation,

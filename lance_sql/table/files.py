@@ -56,13 +56,15 @@ class FileLocation:
 
     store: of the branch
     manifest_path: of the version's manifest in it
-    label: name of the version in messages
+    version: its number
+    label: its name in messages
     branch: None for main
     commit_id: of the commit that has made it
     """
 
     store: Store
     manifest_path: str
+    version: int
     label: str
     branch: str | None
     commit_id: CommitId

@@ -22,7 +22,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from lance_sql.errors import CorruptFile, LanceError, TableNotFound, VersionNotFound
 from lance_sql.format.file.learned import Learning
-from lance_sql.runtime import caches
+from lance_sql.runtime import caches, observing
 from lance_sql.store import LocalStore, Store
 from lance_sql.store.access import Access
 from lance_sql.table import address, location, versions
@@ -153,8 +153,24 @@ def open_snapshot(
     raises: TableNotFound, VersionNotFound, InvalidArgument; CorruptFile and UnsupportedFeature for an unreadable
         manifest - an older version is never returned instead
     """
-    text = place_text(uri)
-    access = Access.of() if access is None else access
+    with observing.recorded("open", table=uri) as watch:
+        opened = _open(place_text(uri), version, tag, branch, as_of, access or Access.of(), use_indices, learning)
+        if watch is not None:
+            watch.note(table=opened.store.uri, version=opened.version)
+        return opened
+
+
+def _open(
+    text: str,
+    version: VersionLike | None,
+    tag: str | None,
+    branch: str | None,
+    as_of: datetime | date | timedelta | str | None,
+    access: Access,
+    use_indices: bool,
+    learning: Learning,
+) -> Snapshot:
+    """Does the work of `open_snapshot`."""
     root, main, store, found_branch, file, is_latest = location.locate(
         text, version=version, tag=tag, branch=branch, as_of=as_of, access=access
     )

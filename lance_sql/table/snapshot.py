@@ -211,6 +211,7 @@ class Snapshot:
                 file_location = FileLocation(
                     self.store,
                     self.manifest_path,
+                    self.version,
                     self.label,
                     self.branch,
                     self.commit_id,

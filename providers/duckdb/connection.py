@@ -13,6 +13,7 @@ import duckdb
 
 from lance_sql.errors import NO_TABLE, InvalidArgument, UnsupportedFeature
 from lance_sql.providers import attached
+from lance_sql.runtime import observing
 
 __name__ = "duckdb.lance_sql"
 
@@ -121,7 +122,8 @@ def _parts(connection: Connection, query: Any) -> list[Any] | None:
 def _bound(connection: Connection, method: Any, query: Any, args: Any, options: Any) -> Any:
     """Calls a method of DuckDB, and once more if a table is unknown or gone and attached catalogs have others now."""
     try:
-        return method(connection, query, *args, **options)
+        with observing.recorded("statement", engine="duckdb", statement=query):
+            return method(connection, query, *args, **options)
     except (duckdb.CatalogException, duckdb.InvalidInputException) as error:
         # a dropped table may be there again, in another case
         if isinstance(error, duckdb.InvalidInputException) and not any(map(str(error).__contains__, NO_TABLE)):

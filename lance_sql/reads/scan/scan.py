@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 
@@ -25,6 +25,7 @@ from lance_sql.reads.scan.relation import Relation, cut
 from lance_sql.reads.scan.sampling import sample
 from lance_sql.reads.scan.stream import runs
 from lance_sql.reads.scan.stream.ways import ways
+from lance_sql.runtime import observing
 from lance_sql.store import release_memory
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.frames import Frames
@@ -92,6 +93,14 @@ class Scan(Relation):
     def count_rows(self) -> int:
         """Counts the rows, from the manifest unless the filter needs values. Values are only read in zones whose
         rows are not all known to pass."""
+        location = self.snapshot
+        with observing.recorded("count", table=location.store.uri, version=location.version) as watch:
+            counted = self._count()
+            if watch is not None:
+                watch.note(filter=self.predicate, rows=counted)
+        return counted
+
+    def _count(self) -> int:
         plan = self.plan
         if plan.residual is None:
             return plan.num_candidates
@@ -191,10 +200,14 @@ class Scan(Relation):
         return self._reading().to_capsule()
 
     def _reading(self, *, keeps_all: bool = False) -> _Reading:
+        watch = observing.begin("scan")
         plan = self.plan
         # without a filter, planning has left only the wanted rows
         limit = self.limit if plan.residual is not None else None
-        return _Reading(plan.read, self.schema, plan.fragments(), limit, self.batch_size, keeps_all)
+        reading = _Reading(plan.read, self.schema, plan.fragments(), limit, self.batch_size, keeps_all, watch)
+        if watch is not None:
+            reading.note(filter=self.predicate, limit=self.limit)
+        return reading
 
     def __reduce__(self) -> tuple[type[Scan], tuple[object, ...]]:
         # without the plan, which is computed again from the manifest
@@ -260,7 +273,11 @@ class ScanTask(Frames):
         return self._reading().to_capsule()
 
     def _reading(self, *, keeps_all: bool = False) -> _Reading:
-        return _Reading(self.read, self.schema, self.fragments, self.limit, self.batch_size, keeps_all)
+        watch = observing.begin("scan")
+        reading = _Reading(self.read, self.schema, self.fragments, self.limit, self.batch_size, keeps_all, watch)
+        if watch is not None:
+            reading.note(filter=self.read.residual, limit=self.limit)
+        return reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +286,7 @@ class _Reading:
 
     fragments: with remaining rows
     keeps_all: the consumer keeps every batch
+    watch: of the scan, if somebody listens
     """
 
     plan: ReadPlan
@@ -277,6 +295,14 @@ class _Reading:
     limit: int | None
     batch_size: int | None
     keeps_all: bool
+    watch: observing.Watch | None
+
+    def note(self, **facts: Any) -> None:
+        """Notes what is read."""
+        if self.watch is not None:
+            location = self.plan.fragments.files.location
+            self.watch.note(table=location.store.uri, version=location.version, columns=self.schema.names, **facts)
+            self.watch.note(candidates=num_rows(self.fragments))
 
     def to_reader(self) -> pa.RecordBatchReader:
         """Returns a reader that raises this library's errors."""
@@ -284,11 +310,16 @@ class _Reading:
 
     def to_capsule(self) -> object:
         """Returns an Arrow C stream."""
-        stream = self._stream() or _kernels.BatchStream(self._decoded(), self.schema, most_ahead=1, eager=False)
+        stream = self._stream() if self.watch is None else None
+        batches = self._decoded() if self.watch is None else iter(self)
+        stream = stream or _kernels.BatchStream(batches, self.schema, most_ahead=1, eager=False)
         return stream.__arrow_c_stream__()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yields the batches, in scan order."""
+        return self._batches() if self.watch is None else self.watch.over(self._batches())
+
+    def _batches(self) -> Iterator[pa.RecordBatch]:
         stream = self._stream()
         if stream is None:
             yield from self._decoded()

@@ -17,6 +17,7 @@ from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.plan import MAX_PREFETCHED, ReadPlan
 from lance_sql.reads.scan.projection import Columns, OutputColumn
 from lance_sql.reads.scan.read_batch import read, record_batch
+from lance_sql.runtime import observing
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges, selection
@@ -102,6 +103,18 @@ def _taken(
     snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64, locate: Callable[..., _Located]
 ) -> tuple[pa.Table, U64]:
     """Returns the rows in the order of `wanted`, and the missing ones of `wanted`: then there is no table."""
+    watch = observing.begin("take")
+    if watch is None:
+        return _read(snapshot, columns, wanted, locate)
+    with watch:
+        watch.note(table=snapshot.store.uri, version=snapshot.version, columns=[column.name for column in columns])
+        watch.note(rows=len(wanted))
+        return _read(snapshot, columns, wanted, locate)
+
+
+def _read(
+    snapshot: Snapshot, columns: Sequence[OutputColumn], wanted: U64, locate: Callable[..., _Located]
+) -> tuple[pa.Table, U64]:
     plan = ReadPlan(snapshot.open_fragments, Columns.of(columns), None, (), ())
     order = np.full(len(wanted), -1, np.int64)
 

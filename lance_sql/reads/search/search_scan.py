@@ -20,6 +20,7 @@ from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.relation import OnePartRelation, cut
 from lance_sql.reads.scan.take import parts, take_at
 from lance_sql.reads.search.ranking import Ranking
+from lance_sql.runtime import observing
 from lance_sql.values.arrays import I64
 
 if TYPE_CHECKING:
@@ -112,8 +113,14 @@ class SearchScan(RankedScan):
         return f"SearchScan({self.rows.snapshot.label!r}, {self.rows.ranker.describe()!r}, columns={names})"
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
-        with at(table=self.rows.snapshot.label):
-            yield from cut(self._passing(), self.batch_size, self.limit)
+        watch, snapshot = observing.begin("search"), self.rows.snapshot
+        with at(table=snapshot.label):
+            batches = cut(self._passing(), self.batch_size, self.limit)
+            if watch is not None:
+                watch.note(table=snapshot.store.uri, version=snapshot.version, query=self.rows.ranker.describe())
+                watch.note(columns=[column.name for column in self.columns], filter=self.rows.allowed)
+                batches = watch.over(batches)
+            yield from batches
 
     def _passing(self) -> Iterator[pa.RecordBatch]:
         rows, ranking = self.rows, self.ranking

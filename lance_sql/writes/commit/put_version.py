@@ -6,16 +6,18 @@ Source: table format, commit protocol.
 from __future__ import annotations
 
 import json
+import logging
 from contextlib import suppress
 from functools import partial
 from typing import Final, Literal
 
 from lance_sql.errors import LanceError
+from lance_sql.runtime import observing
 from lance_sql.store import Store
 from lance_sql.store.checksums import Checksum
 from lance_sql.store.put_once import put_once
 from lance_sql.store.requests import innermost
-from lance_sql.table import checksums, manifest, versions
+from lance_sql.table import checksums, commit_summary, manifest, versions
 from lance_sql.table.paths import TRANSACTIONS, VERSIONS, NamingScheme, manifest_path, parse_manifest_name
 from lance_sql.table.versions import VersionFile
 from lance_sql.writes.commit import transactions, written_files
@@ -39,6 +41,32 @@ def put_version(
     raises: errors of the store, unless the manifest exists. It may still appear later, so no file that it names may
         be removed
     """
+    with observing.recorded("commit", logging.INFO) as watch:
+        file = _put_version(store, version, transaction, scheme, mode)
+        if watch is not None:
+            _note(watch, store, version, transaction, is_first=file is not None)
+        return file
+
+
+def _note(
+    watch: observing.Watch, store: Store, version: NextVersion, transaction: Transaction, *, is_first: bool
+) -> None:
+    """Notes a commit. One that comes second, and is tried again, is for users; others are for debugging."""
+    watch.note(table=store.uri, version=version.manifest.version, retried=None if is_first else True)
+    watch.level = logging.DEBUG if is_first else logging.INFO
+    summary = commit_summary.from_properties(transaction.properties)
+    if summary is not None:
+        watch.note(**{name: getattr(summary, name) for name in commit_summary.COUNTS}, change=summary.operation)
+
+
+def _put_version(
+    store: Store,
+    version: NextVersion,
+    transaction: Transaction,
+    scheme: NamingScheme,
+    mode: Literal["create", "next"],
+) -> VersionFile | None:
+    """Does the work of `put_version`."""
     recorded = transactions.serialize(transaction)
     path = f"{TRANSACTIONS}/{transaction.file_name}"
     calls = [

@@ -11,6 +11,7 @@ Source: table format, transactions, retry policy.
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import time
@@ -30,6 +31,7 @@ from lance_sql.errors import (
 from lance_sql.format import file_versions
 from lance_sql.format.file.writer import FileWriter
 from lance_sql.format.schema import Field, Schema
+from lance_sql.runtime import observing
 from lance_sql.store.local import remove_empty_folders
 from lance_sql.table import commit_origin, features, identity, versions
 from lance_sql.table.commit_summary import CommitSummary, check_properties
@@ -260,9 +262,12 @@ def on_latest(
                 latest = committer.with_own_ids(newest(snapshot))
                 with WriteSession(latest, operation, checked, started) as session:
                     return change(session)
-        except RetryableConflict:
+        except RetryableConflict as conflict:
             if attempt >= max_attempts or time.monotonic() > end:
                 raise
+            with observing.recorded("retry", logging.INFO, table=snapshot.store.uri, change=operation) as watch:
+                if watch is not None:
+                    watch.note(attempt=attempt + 1, reason=conflict)
             time.sleep(random.uniform(0, _FIRST_WAIT * 2 ** min(attempt, 6)))
 
 
