@@ -19,7 +19,8 @@ from lance_sql.store.canonical import canonical_location
 from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.open_snapshot import open_snapshot
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.versions import VersionInfo, VersionLike
+from lance_sql.table.version_infos import VersionInfo
+from lance_sql.table.versions import VersionLike
 from lance_sql.values.guessed_names import OF_DATASET
 from lance_sql.values.keywords import check_keywords
 from lance_sql.values.local_paths import shown

@@ -1,131 +1,27 @@
 """Opening a version of a table by its path or URI.
 
 Recently opened local versions stay open, so that opening the same version again reads nothing.
-
-Cache of recently opened versions.
-
-A query that names a table by its path opens it each time, for example in a script that runs repeatedly. Content
-read from a version (footers, pages, row ids, indices) and values derived from it stay valid as long as none of the
-files has changed.
-
-    arguments of open_snapshot    -->    the snapshot, if every file that it has read is unchanged
 """
 
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Hashable
 from datetime import date, datetime, timedelta
-from threading import Lock
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final
 
 from lance_sql.errors import CorruptFile, LanceError, TableNotFound, VersionNotFound
 from lance_sql.format.file.learned import Learning
-from lance_sql.runtime import caches, observing
+from lance_sql.runtime import observing
 from lance_sql.store import LocalStore, Store
 from lance_sql.store.access import Access
 from lance_sql.table import address, location, versions
 from lance_sql.table.files import LEARNS
+from lance_sql.table.recent_snapshots import RecentSnapshots
 from lance_sql.table.snapshot import Snapshot, read_manifest
 from lance_sql.table.version_names import split_name
 from lance_sql.table.versions import VersionFile, VersionLike
 from lance_sql.values.local_paths import place_text
-
-MOST_SNAPSHOTS: Final = 16
-
-MOST_BYTES: Final = 64 << 20
-MOST_MAPPED: Final = 64
-"""Limit of mapped files. Both limits exclude the newest snapshot, which is always cached."""
-
-
-class Reusable(Protocol):
-    """A cached snapshot."""
-
-    @property
-    def stores(self) -> tuple[Store, ...] | None:
-        """All stores that files of it were read from; None if unknown."""
-        ...
-
-    @property
-    def num_bytes(self) -> int:
-        """Approximate memory of the content that was read."""
-        ...
-
-
-S = TypeVar("S", bound=Reusable)
-
-
-class RecentSnapshots(Generic[S]):
-    """Cache of the snapshots that were opened last. Thread-safe. Empty in a forked process, whose locks may be
-    held."""
-
-    name: Final = "versions opened last"
-
-    def __init__(
-        self, most_snapshots: int = MOST_SNAPSHOTS, most_bytes: int = MOST_BYTES, most_mapped: int = MOST_MAPPED
-    ) -> None:
-        self._most_snapshots = most_snapshots
-        self._most_bytes = most_bytes
-        self._most_mapped = most_mapped
-        self._start()
-        caches.register(self)
-
-    def _start(self) -> None:
-        self._lock = Lock()
-        self._snapshots: OrderedDict[Hashable, S] = OrderedDict()
-
-    def get(self, key: Hashable) -> S | None:
-        """Returns the snapshot, if it is equal to one opened now."""
-        snapshot = self._snapshots.get(key)
-        if snapshot is None:
-            return None
-        stores = _local_stores(snapshot)
-        is_current = stores is not None and all(store.is_as_read() for store in stores)
-        with self._lock:
-            if is_current and key in self._snapshots:
-                self._snapshots.move_to_end(key)
-            elif self._snapshots.get(key) is snapshot:
-                del self._snapshots[key]
-        return snapshot if is_current else None
-
-    def keep(self, key: Hashable, snapshot: S) -> None:
-        """Caches a snapshot that was just opened."""
-        # freeing snapshots may run Python code, which must not need the lock
-        dropped: list[S] = []
-        with self._lock:
-            num_bytes = num_mapped = 0
-            for number, (older, each) in enumerate(reversed(self._snapshots.copy().items()), start=1):
-                num_bytes += each.num_bytes
-                num_mapped += sum(store.num_mapped for store in _local_stores(each) or ())
-                has_room = num_bytes <= self._most_bytes and num_mapped <= self._most_mapped
-                if older == key or number >= self._most_snapshots or not has_room:
-                    dropped.append(self._snapshots.pop(older))
-            self._snapshots[key] = snapshot
-
-    def usage(self) -> caches.Usage:
-        """Returns the usage of the cache. Bytes are counted by the caches of each snapshot."""
-        return caches.Usage(len(self._snapshots), None, self._most_snapshots, None)
-
-    def clear(self) -> None:
-        """Removes all snapshots."""
-        with self._lock:
-            dropped, self._snapshots = self._snapshots, OrderedDict()
-        del dropped
-
-    def after_fork(self) -> None:
-        """See `caches.Counted`."""
-        self._start()
-
-
-def _local_stores(snapshot: Reusable) -> list[LocalStore] | None:
-    """Returns all stores that files were read from; None if unknown, or if one of them is not local."""
-    stores = snapshot.stores
-    if stores is None:
-        return None
-    local = [store for store in stores if isinstance(store, LocalStore)]
-    return local if len(local) == len(stores) else None
-
 
 _RECENT: Final[RecentSnapshots[Snapshot]] = RecentSnapshots()
 

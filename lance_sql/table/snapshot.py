@@ -30,7 +30,8 @@ from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.open_indices import OpenIndices
 from lance_sql.table.refs import Ref
 from lance_sql.table.transactions import RecordedTransaction
-from lance_sql.table.versions import VersionFile, VersionInfo, version_info
+from lance_sql.table.version_infos import VersionInfo, version_info
+from lance_sql.table.versions import VersionFile
 
 
 class Snapshot:

@@ -17,7 +17,8 @@ from lance_sql.format.schema.extensions import with_extensions
 from lance_sql.format.schema.primary_key import primary_key
 from lance_sql.format.schema.types import is_json_column
 from lance_sql.health.differences import open_table
-from lance_sql.health.differences.compared_columns import ColumnRule, SharedColumns
+from lance_sql.health.differences.column_rule import ColumnRule
+from lance_sql.health.differences.compared_columns import SharedColumns
 from lance_sql.health.differences.differing_rows import RowDifferences, adapted
 from lance_sql.health.differences.pairing import UniqueKey, pair
 from lance_sql.reads.scan.system_columns import ROW_ID

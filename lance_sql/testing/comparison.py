@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from lance_sql.health.differences.compared_columns import ColumnRule, SharedColumns
+import pyarrow as pa
+
+from lance_sql.health.differences.column_rule import ColumnRule
+from lance_sql.health.differences.compared_columns import SharedColumns
 from lance_sql.health.differences.differing_rows import RowDifferences
 from lance_sql.health.differences.matching import EqualRows, RuledKey
-from lance_sql.health.differences.pairing import pair, pair_in_order
+from lance_sql.health.differences.pairing import Meeting, OnlyAfter, OnlyBefore, Paired, pair
+from lance_sql.runtime.progress import Work
 from lance_sql.testing.tables import POSITION, AssertedRows
-from lance_sql.values import keys
+from lance_sql.values import keys, selection
+
+_PAIRS_AT_ONCE: Final = 32 * 1024
 
 
 @dataclass(frozen=True)
@@ -45,9 +52,30 @@ class Comparison:
         differences = RowDifferences(shared, self.key, max_rows, comparisons, POSITION)
         readers = self.expected.reader(), self.actual.reader()
         if self.in_order and not self.key:
-            meetings = pair_in_order(*readers)
+            meetings = _in_order(*readers)
         else:
             by_key = RuledKey(self.key, ("the expected table", "the actual table"), self.rules)
             meetings = pair(*readers, by_key if self.key else EqualRows(self.rules))
         differences.add(meetings, counts_rewritten=False)
         return differences
+
+
+def _in_order(before: pa.RecordBatchReader, after: pa.RecordBatchReader) -> Iterator[Meeting]:
+    """Yields all rows of both streams; rows at equal positions are pairs."""
+    left = selection.empty(before.schema)
+    for batch in Work(None).over(after):
+        right = pa.Table.from_batches([batch], after.schema)
+        while right.num_rows:
+            if not left.num_rows:
+                following = next(before, None)
+                if following is None:
+                    yield OnlyAfter(right)
+                    break
+                left = pa.Table.from_batches([following], before.schema)
+            count = min(left.num_rows, right.num_rows, _PAIRS_AT_ONCE)
+            if count:
+                yield Paired(left.slice(0, count), right.slice(0, count))
+            left, right = left.slice(count), right.slice(count)
+    for rest in (left, *(pa.Table.from_batches([batch], before.schema) for batch in before)):
+        if rest.num_rows:
+            yield OnlyBefore(rest)

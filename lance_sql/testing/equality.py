@@ -9,7 +9,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.health.differences.compared_columns import ColumnRule
+from lance_sql.health.differences.column_rule import ColumnRule
 from lance_sql.health.differences.pairing import RepeatedKey
 from lance_sql.testing.comparison import Comparison
 from lance_sql.testing.difference import TableDifferenceError

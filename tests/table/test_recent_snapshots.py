@@ -19,7 +19,7 @@ from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.runtime import caches
 from lance_sql.store import LocalStore, MemoryStore, Store, file_statuses
 from lance_sql.table import open_snapshot, table_folders
-from lance_sql.table.open_snapshot import RecentSnapshots
+from lance_sql.table.recent_snapshots import RecentSnapshots
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="versions are opened anew on this system")
 

@@ -20,7 +20,7 @@ from lance_sql.table.commit_summary import from_properties
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.paths import VERSIONS, NamingScheme, manifest_path
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.versions import VersionInfo
+from lance_sql.table.version_infos import VersionInfo
 from tests.conftest import Case
 
 

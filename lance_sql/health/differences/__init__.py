@@ -2,6 +2,7 @@
 
 difference         the result: columns, rows, cells, files
 compared_columns   the columns that two schemas share, and the changes of the others
+column_rule        equality of the values of a column
 pairing            pairs rows of two streams by key, within bounded memory
 matching           pairs equal rows, or rows that are close, without a key
 column_rules       equality of values for tests: tolerances, case, spaces

@@ -22,7 +22,8 @@ from lance_sql.format.schema.primary_key import naming_columns, primary_key
 from lance_sql.format.schema.types import is_json_column
 from lance_sql.health.commit_records import CommitRecord, commit_record
 from lance_sql.health.differences import compared_columns, differing_rows
-from lance_sql.health.differences.compared_columns import ColumnRule, SharedColumns
+from lance_sql.health.differences.column_rule import ColumnRule
+from lance_sql.health.differences.compared_columns import SharedColumns
 from lance_sql.health.differences.difference import DataFileChange, Difference, Side
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.runtime.progress import Progress, reporting

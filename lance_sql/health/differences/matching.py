@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql.health.differences.compared_columns import ColumnRule
+from lance_sql.health.differences.column_rule import ColumnRule
 from lance_sql.health.differences.pairing import UniqueKey
 from lance_sql.values import keys, selection
 from lance_sql.values.arrays import I64, BoolMask

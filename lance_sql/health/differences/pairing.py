@@ -5,7 +5,7 @@
 
 Up to a limit, both streams are held in memory. Beyond it, rows spill to partitions on disk by the hash of their keys.
 Equal keys meet in one partition, which is small enough for memory: the first steps of a GRACE hash join. A
-`Matcher` decides which rows of a partition form pairs. Rows can also be paired by their positions in both streams.
+`Matcher` decides which rows of a partition form pairs.
 
 Source: Kitsuregawa, Tanaka and Moto-oka, "Application of hash to data base machine and its architecture", 1983
 """
@@ -201,24 +201,3 @@ def _pair(before: pa.Table, after: pa.Table, matcher: Matcher) -> Iterator[Meeti
         rest = np.delete(np.arange(table.num_rows), paired)
         if len(rest):
             yield kind(selection.take(table, pa.array(rest)))
-
-
-def pair_in_order(before: pa.RecordBatchReader, after: pa.RecordBatchReader) -> Iterator[Meeting]:
-    """Yields all rows of both streams; rows at equal positions are pairs."""
-    left = selection.empty(before.schema)
-    for batch in Work(None).over(after):
-        right = pa.Table.from_batches([batch], after.schema)
-        while right.num_rows:
-            if not left.num_rows:
-                following = next(before, None)
-                if following is None:
-                    yield OnlyAfter(right)
-                    break
-                left = pa.Table.from_batches([following], before.schema)
-            count = min(left.num_rows, right.num_rows, _PAIRS_AT_ONCE)
-            if count:
-                yield Paired(left.slice(0, count), right.slice(0, count))
-            left, right = left.slice(count), right.slice(count)
-    for rest in (left, *(pa.Table.from_batches([batch], before.schema) for batch in before)):
-        if rest.num_rows:
-            yield OnlyBefore(rest)

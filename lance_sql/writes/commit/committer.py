@@ -47,7 +47,6 @@ from lance_sql.table.versions import VersionFile
 from lance_sql.values.arrays import U32
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit import (
-    assigned_ids,
     conflicts,
     consumed,
     gate,
@@ -55,6 +54,7 @@ from lance_sql.writes.commit import (
     rebase,
     transactions,
     turns,
+    unique_fragment_ids,
     written_files,
 )
 from lance_sql.writes.commit.conflicts import Outcome
@@ -261,7 +261,7 @@ def with_own_ids(latest: Snapshot) -> Snapshot:
 
 def _commit_own_ids(latest: Snapshot, file: VersionFile) -> None:
     """Commits unique fragment ids, unless another writer commits first."""
-    operation = assigned_ids.merge_with_own_ids(latest)
+    operation = unique_fragment_ids.merge_with_own_ids(latest)
     transaction = Transaction(
         latest.version, str(uuid4()), operation, CommitSummary("assign_fragment_ids").to_properties()
     )

@@ -21,7 +21,7 @@ from lance_sql.table.fragments import Fragments
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.bitmaps import U64Set
-from lance_sql.writes.commit import assigned_ids, data_files, metadata
+from lance_sql.writes.commit import assigned_row_ids, data_files, metadata, unique_fragment_ids
 from lance_sql.writes.commit.draft import MAX_FRAGMENT_ID, Draft, NextVersion
 from lance_sql.writes.commit.operations import (
     Append,
@@ -229,7 +229,7 @@ def _merge(draft: Draft, operation: Merge) -> None:
         _set_own_ids(draft, operation.fragments, repeated)
         return
     if operation.next_row_id is not None:
-        assigned_ids.assign(draft, operation)
+        assigned_row_ids.assign(draft, operation)
         return
     ids = {fragment.id for fragment in operation.fragments}
     draft.check_present(ids)
@@ -305,7 +305,7 @@ def _restore(draft: Draft, operation: Restore) -> None:
         section = indices.read_bytes(restored.store, restored.manifest_path, restored.manifest)
     again = Draft(restored, restored.manifest, section, draft.version)
     if repeated := again.manifest.fragments.repeated_ids():
-        _set_own_ids(again, assigned_ids.own_ids(restored, highest=highest), repeated)
+        _set_own_ids(again, unique_fragment_ids.own_ids(restored, highest=highest), repeated)
     draft.manifest, draft.index_section = again.manifest, again.index_section
     draft.change(
         max_fragment_id=max(highest, again.next_fragment_id() - 1) if highest >= 0 else None,

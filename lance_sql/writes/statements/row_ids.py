@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from lance_sql.errors import CommitConflict, InvalidArgument, RetryableConflict
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.writes.commit import assigned_ids
+from lance_sql.writes.commit import assigned_row_ids
 from lance_sql.writes.statements.session import RowCounts, WriteSession, on_latest
 
 Indices: TypeAlias = Literal["keep", "drop"]
@@ -26,7 +26,7 @@ def enable(snapshot: Snapshot, *, indices: Indices = "keep", properties: Mapping
         raise InvalidArgument(f"indices={indices!r} is neither 'keep' nor 'drop'")
 
     def change(session: WriteSession) -> Snapshot:
-        operation = assigned_ids.merge_with_row_ids(session.snapshot, keeps_indices=indices == "keep")
+        operation = assigned_row_ids.merge_with_row_ids(session.snapshot, keeps_indices=indices == "keep")
         try:
             return session.commit(operation, RowCounts())
         except RetryableConflict:

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 import lance_sql
 from lance_sql import Dataset, InvalidArgument, RetryableConflict, UnsupportedFeature
 from lance_sql.cli.main import main
-from lance_sql.writes.commit import assigned_ids
+from lance_sql.writes.commit import assigned_row_ids
 from lance_sql.writes.commit.committer import commit
 from tests.conftest import Case, corpus_params
 from tests.golden import test_old_writers as old_writers
@@ -210,13 +210,13 @@ def test_an_index_that_was_being_built_is_right(tmp_path: Path) -> None:
 
 def test_whatever_others_commit_first_it_is_computed_again(path: Path) -> None:
     snapshot = lance_sql.open(path).snapshot
-    operation = assigned_ids.merge_with_row_ids(snapshot, keeps_indices=True)
+    operation = assigned_row_ids.merge_with_row_ids(snapshot, keeps_indices=True)
     lance_sql.write(table([40]), path, mode="append")
     with pytest.raises(RetryableConflict):
         commit(snapshot, operation)
     assert not lance_sql.open(path).snapshot.manifest.has_stable_row_ids
     snapshot = lance_sql.open(path).snapshot
-    operation = assigned_ids.merge_with_row_ids(snapshot, keeps_indices=False)
+    operation = assigned_row_ids.merge_with_row_ids(snapshot, keeps_indices=False)
     lance.dataset(path).create_scalar_index("k", "BTREE")
     with pytest.raises(RetryableConflict, match="indices were changed"):
         commit(snapshot, operation)

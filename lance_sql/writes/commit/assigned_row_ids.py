@@ -7,12 +7,6 @@ Before this version `_rowid` was the address. So every row keeps its id, and ind
 index that another writer builds concurrently. Row versions begin with this version. Earlier ones are not recorded.
 
 The commit is a `Merge`, which conflicts with all changes that others compute from the version before.
-
-Duplicate fragment ids of some early releases: the first fragment keeps its id, the others get new ones.
-
-The table is read as it is. Before any other commit, a separate commit assigns unique ids, because concurrent
-changes computed from the version before refer to fragments by id. This commit is a `Merge`, which conflicts with
-all such changes.
 """
 
 from __future__ import annotations
@@ -20,14 +14,14 @@ from __future__ import annotations
 import dataclasses
 from typing import Final
 
-from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
-from lance_sql.table import deletions, features, indices, row_ids, row_versions
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.table import features, indices, row_ids, row_versions
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.index_kinds import SYSTEM
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.segments import IdRange
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.writes.commit.draft import MAX_FRAGMENT_ID, Draft
+from lance_sql.writes.commit.draft import Draft
 from lance_sql.writes.commit.operations import Merge
 
 # Ids stay below 2^63, because other engines use signed integers.
@@ -110,38 +104,3 @@ def _check_indices(snapshot: Snapshot, base: int) -> None:
         raise InvalidArgument(
             f"The indices of {snapshot.name} cannot be kept: {reason}. Drop them (indices='drop'), and build them again"
         )
-
-
-def merge_with_own_ids(snapshot: Snapshot) -> Merge:
-    """Returns the operation that gives every fragment of a version a unique id.
-
-    raises: CorruptFile, also if too few ids are left
-    """
-    fragments = own_ids(snapshot, highest=snapshot.manifest.max_fragment_id or 0)
-    return Merge(fragments, snapshot.manifest.schema, preserves_nullability=True)
-
-
-def own_ids(snapshot: Snapshot, *, highest: int) -> tuple[Fragment, ...]:
-    """Returns the fragments of a version with unique ids. Writes deletion files for fragments that get a new id.
-
-    highest: new ids are above this
-    """
-    manifest = snapshot.manifest
-    next_id = max(highest, *manifest.fragments.ids) + 1
-    seen: set[int] = set()
-    fragments: list[Fragment] = []
-    for fragment in manifest.fragments:
-        own = dataclasses.replace(fragment, physical_rows=snapshot.open(fragment).num_rows)
-        if fragment.id in seen:
-            if next_id > MAX_FRAGMENT_ID:
-                raise CorruptFile(f"{snapshot.label}: several fragments have the id {fragment.id}, and no id is free")
-            own = dataclasses.replace(own, id=next_id)
-            if fragment.deletion_file is not None:
-                # the name of a deletion file contains the fragment id
-                rows = snapshot.open(fragment).deletions
-                file = deletions.write(snapshot.store, next_id, snapshot.version, rows)
-                own = dataclasses.replace(own, deletion_file=file)
-            next_id += 1
-        seen.add(own.id)
-        fragments.append(own)
-    return tuple(fragments)
