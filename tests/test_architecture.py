@@ -109,6 +109,10 @@ PUBLIC = (
 ENGINES = ("duckdb", "_duckdb", "datafusion", "pyspark", "lance")
 
 
+MOST_LINES = 60
+"""Limit of the lines of a function without its docstring."""
+
+
 def modules() -> Iterator[tuple[str, Path]]:
     """Every module by its name below lance_sql, generated code left out."""
     for folder, prefix in (("lance_sql", ""), ("providers", "providers.")):
@@ -242,3 +246,19 @@ def test_the_workers_of_the_fuzzer_need_no_other_writer() -> None:
     """Those with sanitizers run in an environment that has this library alone."""
     code = "import sys; sys.modules['lance'] = None; import fuzz.worker"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path(__file__).parents[1])
+
+
+def test_functions_are_short() -> None:
+    long = []
+    for name, path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                lines = (
+                    (node.end_lineno or 0)
+                    - node.lineno
+                    + 1
+                    - len((ast.get_docstring(node, clean=False) or "").splitlines())
+                )
+                if lines > MOST_LINES:
+                    long.append(f"{name}.{node.name}: {lines} lines")
+    assert not long, long

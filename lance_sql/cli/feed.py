@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from io import BufferedWriter, TextIOWrapper
 from itertools import chain
@@ -96,6 +96,7 @@ def changes(
     """
     from lance_sql.cli import tables
 
+    _check_options(click.get_current_context().params)
     dataset = tables.open_table(table, branch=branch)
     options: dict[str, Any] = {
         "mode": mode,
@@ -106,32 +107,16 @@ def changes(
     }
     tables.check_job(dataset, None if follow else job)
     where = tables.of_job(where, job, "_commit_job")
-    if name is not None:
-        if start is not None or since is not None:
-            raise click.UsageError("A cursor sets the start of the changes: leave START and --since out.")
-        if limit is not None:
-            raise click.UsageError("A cursor moves over all changes; leave --limit out.")
-    if command is not None and output not in (None, *_IN_LINES):
-        raise click.UsageError("--exec receives lines: use --output jsonl or debezium.")
-    if html is not None and (follow or name is not None or explain or output is not None or limit is not None):
-        raise click.UsageError(
-            "--html writes a page for a range: leave --follow, --cursor, --explain, --output and --limit out."
-        )
     delivery = _Delivery(output or ("jsonl" if follow or command else "table"), where, limit, command, quiet=quiet)
+    cursor = None if name is None else tables.existing_cursor(dataset, name)
     if follow:
-        if end is not None or limit is not None or explain or mode == "net":
-            raise click.UsageError("--follow never ends: leave END, --limit, --explain and --mode net out.")
-        if delivery.output not in (*_IN_LINES, "csv"):
-            raise click.UsageError("--follow writes lines: use --output jsonl, debezium or csv.")
-        cursor = None if name is None else tables.existing_cursor(dataset, name)
-        begin = {"since": tables.bound(since)} if cursor is None else {"since": cursor.position}
         if cursor is not None and dataset.cursors[cursor.name].needs_snapshot:
             with cursor.read(**options) as rows:
                 delivery.write(rows)
-            begin = {"since": cursor.position}
-        _follow(dataset.changes(tables.bound(start), **begin, **options), cursor, delivery, options, poll, timeout)
-    elif name is not None:
-        cursor = tables.existing_cursor(dataset, name)
+        begin = tables.bound(since) if cursor is None else cursor.position
+        feed = dataset.changes(tables.bound(start), since=begin, **options)
+        _follow(feed, cursor, delivery, options, poll, timeout)
+    elif cursor is not None:
         if explain:
             screen.show_text(cursor.peek(mode=mode).scan(filter=where).explain())
             return
@@ -145,6 +130,31 @@ def changes(
             screen.write_page(html, feed.to_html(where))
         else:
             delivery.write(feed)
+
+
+def _check_options(given: Mapping[str, Any]) -> None:
+    """Makes sure that the options of `changes` go together.
+
+    raises: click.UsageError
+    """
+
+    def has(*options: str) -> bool:
+        return any(given[option] is not None and given[option] is not False for option in options)
+
+    if has("name") and has("start", "since"):
+        raise click.UsageError("A cursor sets the start of the changes: leave START and --since out.")
+    if has("name") and has("limit"):
+        raise click.UsageError("A cursor moves over all changes; leave --limit out.")
+    if has("command") and given["output"] not in (None, *_IN_LINES):
+        raise click.UsageError("--exec receives lines: use --output jsonl or debezium.")
+    if has("html") and has("follow", "name", "explain", "output", "limit"):
+        raise click.UsageError(
+            "--html writes a page for a range: leave --follow, --cursor, --explain, --output and --limit out."
+        )
+    if has("follow") and (has("end", "limit", "explain") or given["mode"] == "net"):
+        raise click.UsageError("--follow never ends: leave END, --limit, --explain and --mode net out.")
+    if has("follow") and given["output"] not in (None, *_IN_LINES, "csv"):
+        raise click.UsageError("--follow writes lines: use --output jsonl, debezium or csv.")
 
 
 def _follow(

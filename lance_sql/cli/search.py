@@ -12,6 +12,7 @@ from lance_sql.cli.errors import reports_errors
 
 if TYPE_CHECKING:
     from lance_sql.changes.answer_scan import AnswerScan
+    from lance_sql.dataset import Dataset
 
 
 @click.command(short_help="Searches TABLE by words, vectors, or both.")
@@ -72,22 +73,14 @@ def search(
     lance-sql search articles.lance "quick fox" --html found.html
     """
     from lance_sql.cli import tables
-    from lance_sql.reads.search import Nearest, SearchScan, Words, vector_column
+    from lance_sql.reads.search import Nearest, SearchScan, Words
 
     if vector is not None and like_row is not None:
         raise click.UsageError("Give --vector or --like-row.")
     if words is None and vector is None and like_row is None:
         raise click.UsageError("Give words, --vector or --like-row.")
     dataset = tables.open_table(table, branch=branch)
-    query: Any = None
-    if vector is not None:
-        try:
-            query = json.loads(vector)
-        except ValueError:
-            raise click.BadParameter("it is not a list of numbers, such as [0.1, 0.2]", param_hint="--vector") from None
-    elif like_row is not None:
-        name = column or vector_column(dataset.snapshot)
-        query = dataset.take([like_row], [name]).column(0)[0].as_py()
+    query = _query_vector(dataset, vector, like_row, column)
     chosen = columns.split(",") if columns is not None else None
     use_index = False if exact else None
     queries: list[Nearest | Words] = []
@@ -114,3 +107,20 @@ def search(
         click.echo(answer.explain())
     else:
         screen.show(answer.to_reader(), output)
+
+
+def _query_vector(dataset: Dataset, vector: str | None, like_row: int | None, column: str | None) -> Any:
+    """Returns the vector, or the list of vectors, to search for; None to search by words alone.
+
+    raises: click.BadParameter for text that is no vector
+    """
+    from lance_sql.reads.search import vector_column
+
+    if vector is not None:
+        try:
+            return json.loads(vector)
+        except ValueError:
+            raise click.BadParameter("it is not a list of numbers, such as [0.1, 0.2]", param_hint="--vector") from None
+    if like_row is None:
+        return None
+    return dataset.take([like_row], [column or vector_column(dataset.snapshot)]).column(0)[0].as_py()

@@ -60,8 +60,7 @@ def locate(
     _check_arguments(version, tag, branch, as_of)
     given = {"tag"} if tag is not None else set()
     root, own_branch = address.resolve(uri, access)
-    options: dict[str, Any] = {"version": version, "tag": tag, "branch": branch, "as_of": as_of}
-    options["access"] = access
+    options: dict[str, Any] = {"version": version, "tag": tag, "branch": branch, "as_of": as_of, "access": access}
     main = open_store(root, access)
     table = table_name(root)
     if version is not None and not isinstance(version, int):
@@ -87,13 +86,8 @@ def locate(
         if own_branch is None and (linked := address.resolve_links(root, access)) is not None:
             return locate(linked.place, **options)
         raise VersionNotFound(_unknown_branch(main, branch, table))
-    if version is not None and version < 0:
-        file = _before_newest(store, -version)
-        if file is not None:
-            return Location(root, main, store, branch, file, is_latest=False)
-
     if version is not None:
-        file = versions.find_version(store, version)
+        file = _before_newest(store, -version) if version < 0 else versions.find_version(store, version)
         if file is not None:
             return Location(root, main, store, branch, file, is_latest=False)
     if version is None and as_of is None:

@@ -5,7 +5,7 @@ Their values, bitmaps, strings and keys are stored unencoded, in buffers that ar
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -65,9 +65,27 @@ def array_page(
         buffer = buffers[stored.buffer_index]
         return (buffer.start - where.start, buffer.end - buffer.start) if isinstance(buffer, ByteRange) else None
 
+    reader = _reader(encoding, range_of, num_rows, where.end - where.start, format, list_size, items, has_null_key)
+    return None if reader is None else (NativePage(reader, Form(storage)), where)
+
+
+def _reader(
+    encoding: Encoding,
+    range_of: Callable[[Encoding, int], tuple[int, int] | None],
+    num_rows: int,
+    size: int,
+    format: tuple[bool, int],
+    list_size: int | None,
+    items: Values | None,
+    has_null_key: bool,
+) -> _kernels.PageReader | None:
+    """Returns the reader of a page with values; None for pages that Python reads.
+
+    range_of: position of values of so many bits in the page
+    size: of the page in bytes
+    others: as for `array_page`
+    """
     has_offsets, bits = format
-    size = where.end - where.start
-    reader: _kernels.PageReader | None = None
     match encoding:
         case Dictionary(indices=Stored(values=Flat(bits_per_value=key_bits)) as indices) if key_bits in _KEY_BITS:
             keys = range_of(indices, key_bits)
@@ -75,7 +93,7 @@ def array_page(
             if not has_offsets or keys is None or not isinstance(block, VariableWidth):
                 return None
             strings = _with_null(block) if has_null_key else block
-            reader = _kernels.PageReader.array_keys(
+            return _kernels.PageReader.array_keys(
                 num_rows,
                 size=size,
                 keys=keys,
@@ -91,7 +109,7 @@ def array_page(
             end_range, content = range_of(ends, END_BITS), range_of(data, 8)
             if not has_offsets or end_range is None or content is None:
                 return None
-            reader = _kernels.PageReader.array_strings(
+            return _kernels.PageReader.array_strings(
                 num_rows, size=size, ends=end_range, bytes=content, null_adjustment=adjustment, format=format
             )
         case _:
@@ -109,10 +127,9 @@ def array_page(
                 values = range_of(encoding, bits)
             if has_offsets or values is None:
                 return None
-            reader = _kernels.PageReader.array_values(
+            return _kernels.PageReader.array_values(
                 num_rows, size=size, values=values, validity=validity, format=format, list_size=list_size
             )
-    return NativePage(reader, Form(storage)), where
 
 
 def array_test(

@@ -149,6 +149,19 @@ def read(
         answers = [evaluate(predicate, batch).fill_null(False) for batch in rows.to_batches()]
         if answers:
             is_delete = is_delete | np.concatenate([each.to_numpy(zero_copy_only=False) for each in answers])
+    _check_sequence(rows, sequence, chosen_keys)
+    ordered = rows.select(list(sequence)).rename_columns([f"{SEQUENCE}{i}" for i in range(len(sequence))])
+    comes_after = is_feed_delete if not is_by_commit else np.zeros(rows.num_rows, np.bool_)
+    events = Events(_nullable(rows.select(wanted)), _nullable(ordered), is_delete, comes_after)
+    if is_feed:
+        events = events.take(_feed_order(rows, chosen_keys, is_feed_delete))
+    return EventSource(events, chosen_keys, sequence, has_commit_times)
+
+
+def _check_sequence(rows: pa.Table, sequence: Sequence[str], keys: Sequence[str]) -> None:
+    """
+    raises: InvalidArgument for columns without an order, and for NULL
+    """
     for name in sequence:
         type = plain(rows.schema.field(name).type)
         if pa.types.is_nested(type) or pa.types.is_interval(type):
@@ -157,20 +170,18 @@ def read(
             )
         if rows.column(name).null_count:
             at = int(np.flatnonzero(rows.column(name).is_null().to_numpy(zero_copy_only=False))[0])
-            key = rows.slice(at, 1).select(list(chosen_keys)).to_pylist()[0]
+            key = rows.slice(at, 1).select(list(keys)).to_pylist()[0]
             raise InvalidArgument(f"sequence_by: the column {name!r} is NULL in the change of {key}")
-    ordered = rows.select(list(sequence)).rename_columns([f"{SEQUENCE}{i}" for i in range(len(sequence))])
-    comes_after = is_feed_delete if not is_by_commit else np.zeros(rows.num_rows, np.bool_)
-    events = Events(_nullable(rows.select(wanted)), _nullable(ordered), is_delete, comes_after)
-    if is_feed:
-        versions = rows.column(COMMIT_VERSION).to_numpy().astype(np.int64)
-        # commits in order, and in each the removed rows before those that replace them
-        order = np.lexsort((~is_feed_delete, versions))
-        numbers = number(rows.select(list(chosen_keys)))
-        of_commit = numbers * (int(versions.max(initial=0)) + 1) + versions
-        is_replaced = is_feed_delete & np.isin(of_commit, of_commit[~is_feed_delete])
-        events = events.take(order[~is_replaced[order]])
-    return EventSource(events, chosen_keys, sequence, has_commit_times)
+
+
+def _feed_order(rows: pa.Table, keys: Sequence[str], is_delete: BoolMask) -> I64:
+    """Returns the numbers of the rows of a feed that are events: commits in order, and in each the removed rows first,
+    without those that others of the same commit replace."""
+    versions = rows.column(COMMIT_VERSION).to_numpy().astype(np.int64)
+    order = np.lexsort((~is_delete, versions))
+    of_commit = number(rows.select(list(keys))) * (int(versions.max(initial=0)) + 1) + versions
+    is_replaced = is_delete & np.isin(of_commit, of_commit[~is_delete])
+    return order[~is_replaced[order]]
 
 
 def _nullable(table: pa.Table) -> pa.Table:

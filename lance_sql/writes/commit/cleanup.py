@@ -153,15 +153,7 @@ def _planned(
     ]
     wanted = _wanted(latest)
     released = [] if max_lag is None else _late(wanted, snapshots, now - max_lag)
-    held = {
-        each.version: names
-        for each in unpinned
-        if (
-            names := tuple(
-                name for name, (first, last) in wanted.items() if name not in released and first <= each.version <= last
-            )
-        )
-    }
+    held = _held(unpinned, {name: wanted[name] for name in wanted if name not in released})
     removed = [each for each in unpinned if each.version not in held]
     removed_numbers = {each.version for each in removed}
     staying = (
@@ -190,6 +182,15 @@ def _planned(
         tuple(sorted(released)),
         sizes,
     )
+
+
+def _held(unpinned: Iterable[Snapshot], wanted: Mapping[str, tuple[int, int]]) -> dict[int, tuple[str, ...]]:
+    """Returns the names of the cursors that want versions, by version."""
+    held = {
+        each.version: tuple(name for name, (first, last) in wanted.items() if first <= each.version <= last)
+        for each in unpinned
+    }
+    return {version: names for version, names in held.items() if names}
 
 
 def execute(planned: CleanupPlan) -> CleanupPlan:

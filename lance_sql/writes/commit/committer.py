@@ -58,6 +58,7 @@ from lance_sql.writes.commit import (
     written_files,
 )
 from lance_sql.writes.commit.conflicts import Outcome
+from lance_sql.writes.commit.draft import NextVersion
 from lance_sql.writes.commit.operations import Delete, Merge, Operation, Overwrite, Update
 from lance_sql.writes.commit.put_version import forget, naming_scheme, put_version, records, remove_manifest
 from lance_sql.writes.commit.rebase import Committed
@@ -158,13 +159,7 @@ def _commit(
     started = time.monotonic()
     for attempt in range(max_attempts):
         files = versions.list_newer(snapshot.store, judged.version)
-        if not files:
-            raise identity.ended(snapshot, " before the commit: nothing was committed")
-        # if the newest version is older, as in a table with fewer versions, the list contains it alone
-        if files[0].version <= judged.version and not judged.is_still(files[0]):
-            if snapshot.branch is not None and not refs.has_branch(snapshot.main, snapshot.branch):
-                raise identity.ended(snapshot, " before the commit: nothing was committed")
-            raise RetryableConflict(f"{judged.label} was replaced by another table: open it again")
+        _check_continues(judged, files)
         latest = judged if files[-1].version == judged.version else judged.sibling(files[-1])
         features.check_writable(latest.manifest.reader_flags, latest.manifest.writer_flags, latest.label)
         if latest.manifest.fragments.repeated_ids():
@@ -178,12 +173,7 @@ def _commit(
                 Committed(_judge(operation, other, theirs, inserts_by_key=inserts_by_key), other.manifest.schema)
             )
         judged = latest
-        current = latest.manifest.config
-        values = (
-            consumed.config(current, properties, latest.label)
-            | turns.config(current, properties, latest.version + 1, latest.label)
-            | _config(current, config, latest.label)
-        )
+        values = _all_config(latest, properties, config)
         rebased = operation
         if latest.version != base.version:
             rebased = rebase.rebase(operation, base, latest, others, affected_rows)
@@ -201,12 +191,7 @@ def _commit(
             )
         scheme = naming_scheme(files[-1])
         gate.check(latest, version.manifest, scheme, rebased)
-        try:
-            file = put_version(snapshot.store, version, transaction, scheme, mode="next")
-        except FileNotFoundError as error:
-            raise identity.ended(
-                latest, f" while version {latest.version + 1} was committed: nothing was committed"
-            ) from error
+        file = _put(latest, version, transaction, scheme)
         if file is not None:
             committed = snapshot.sibling(file, commit_id_of(version.manifest))
             if snapshot.branch is not None:
@@ -214,6 +199,45 @@ def _commit(
             return committed
         _wait(attempt, time.monotonic() - started)
     raise RetryableConflict(f"{snapshot.name}: other commits came first in each of {max_attempts} attempts")
+
+
+def _put(latest: Snapshot, version: NextVersion, transaction: Transaction, scheme: NamingScheme) -> VersionFile | None:
+    """Puts the version after the latest one. Returns None if another commit was first.
+
+    raises: TableNotFound, VersionNotFound if the table was removed
+    """
+    try:
+        return put_version(latest.store, version, transaction, scheme, mode="next")
+    except FileNotFoundError as error:
+        raise identity.ended(
+            latest, f" while version {latest.version + 1} was committed: nothing was committed"
+        ) from error
+
+
+def _all_config(
+    latest: Snapshot, properties: Mapping[str, str] | None, config: Mapping[str, Expected]
+) -> dict[str, str | None]:
+    """Returns the changes of the config that a commit makes: those of its properties, and its own."""
+    current = latest.manifest.config
+    return (
+        consumed.config(current, properties, latest.label)
+        | turns.config(current, properties, latest.version + 1, latest.label)
+        | _config(current, config, latest.label)
+    )
+
+
+def _check_continues(judged: Snapshot, files: Sequence[VersionFile]) -> None:
+    """Makes sure that versions which were just listed continue one that was read.
+
+    raises: TableNotFound, VersionNotFound; RetryableConflict for another table at its place
+    """
+    if not files:
+        raise identity.ended(judged, " before the commit: nothing was committed")
+    # if the newest version is older, as in a table with fewer versions, the list contains it alone
+    if files[0].version <= judged.version and not judged.is_still(files[0]):
+        if judged.branch is not None and not refs.has_branch(judged.main, judged.branch):
+            raise identity.ended(judged, " before the commit: nothing was committed")
+        raise RetryableConflict(f"{judged.label} was replaced by another table: open it again")
 
 
 def _check_branch(committed: Snapshot, branch: str) -> None:

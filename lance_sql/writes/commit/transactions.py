@@ -131,18 +131,7 @@ def _operation(operation: Operation) -> tuple[str, Any]:
                 config_upsert_values=config,
             )
         case Update():
-            return "update", _Message.Update(
-                removed_fragment_ids=operation.removed_fragment_ids,
-                updated_fragments=_messages(operation.updated_fragments),
-                new_fragments=_messages(operation.new_fragments),
-                fields_modified=operation.fields_modified,
-                fields_for_preserving_frag_bitmap=operation.fields_for_preserving_frag_bitmap,
-                update_mode=_Message.Update.UpdateMode.Name(operation.mode.value),
-                updated_fragment_offset_bitmaps={
-                    number: bytes(bitmaps.bitmap(offsets).serialize())
-                    for number, offsets in operation.updated_offsets.items()
-                },
-            )
+            return "update", _update(operation)
         case Rewrite(groups):
             return "rewrite", _Message.Rewrite(
                 groups=[
@@ -168,13 +157,7 @@ def _operation(operation: Operation) -> tuple[str, Any]:
         case UpdateConfig():
             return "update_config", _update_config(operation)
         case DataReplacement(replacements):
-            group = _Message.DataReplacement.DataReplacementGroup
-            return "data_replacement", _Message.DataReplacement(
-                replacements=[
-                    group(fragment_id=each.fragment_id, new_file=fragment_wire.serialize_file(each.file))
-                    for each in replacements
-                ]
-            )
+            return "data_replacement", _data_replacement(replacements)
         case CreateIndex(new_indices, removed_indices):
             return "create_index", _Message.CreateIndex(
                 new_indices=map(indices.serialize, new_indices), removed_indices=map(indices.serialize, removed_indices)
@@ -189,6 +172,30 @@ def _operation(operation: Operation) -> tuple[str, Any]:
             )
         case _:
             raise AssertionError(f"{operation} is judged, never written")
+
+
+def _update(operation: Update) -> Any:
+    return _Message.Update(
+        removed_fragment_ids=operation.removed_fragment_ids,
+        updated_fragments=_messages(operation.updated_fragments),
+        new_fragments=_messages(operation.new_fragments),
+        fields_modified=operation.fields_modified,
+        fields_for_preserving_frag_bitmap=operation.fields_for_preserving_frag_bitmap,
+        update_mode=_Message.Update.UpdateMode.Name(operation.mode.value),
+        updated_fragment_offset_bitmaps={
+            number: bytes(bitmaps.bitmap(offsets).serialize()) for number, offsets in operation.updated_offsets.items()
+        },
+    )
+
+
+def _data_replacement(replacements: Iterable[Replacement]) -> Any:
+    group = _Message.DataReplacement.DataReplacementGroup
+    return _Message.DataReplacement(
+        replacements=[
+            group(fragment_id=each.fragment_id, new_file=fragment_wire.serialize_file(each.file))
+            for each in replacements
+        ]
+    )
 
 
 def _messages(values: Iterable[Fragment]) -> list[Any]:

@@ -56,15 +56,7 @@ def merge(
     raises: InvalidArgument for rows that do not fit, for two rows of the source that match one row, and with
         `unique` for a duplicate key; CommitConflict
     """
-    for name, value, choices in (
-        ("when_matched", when_matched, ("update", "delete", "keep", "fail")),
-        ("when_not_matched", when_not_matched, ("insert", "ignore")),
-    ):
-        if value not in choices:
-            raise InvalidArgument(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}")
-    if delete_unmatched is None:
-        raise InvalidArgument("delete_unmatched=None: pass True, False or a filter")
-
+    _check_choices(when_matched, when_not_matched, delete_unmatched)
     read: list[pa.Table] = []
 
     def change(session: WriteSession) -> Snapshot:
@@ -106,6 +98,17 @@ def merge(
         return commit(session, [written], inserts_by_key=True, counts_equal=when_matched == "update")
 
     return on_latest(snapshot, "merge", change, properties)
+
+
+def _check_choices(when_matched: object, when_not_matched: object, delete_unmatched: object) -> None:
+    for name, value, choices in (
+        ("when_matched", when_matched, ("update", "delete", "keep", "fail")),
+        ("when_not_matched", when_not_matched, ("insert", "ignore")),
+    ):
+        if value not in choices:
+            raise InvalidArgument(f"{name}={value!r} is not one of {', '.join(map(repr, choices))}")
+    if delete_unmatched is None:
+        raise InvalidArgument("delete_unmatched=None: pass True, False or a filter")
 
 
 def _check_unique(rows: pa.Table, matches: Matches, keys: Sequence[str], name: str, *, inserts: bool) -> None:
