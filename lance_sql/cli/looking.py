@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.errors import reports_errors
-
-if TYPE_CHECKING:
-    pass
-
 
 _HISTORY: Final = ("version", "timestamp", "operation", "inserted", "updated", "deleted", "job")
 """Columns of a history that fit a terminal of 80 characters; wider terminals also show the next ones."""
@@ -85,7 +81,7 @@ def layout(table: str, branch: str | None, target_rows: int | None, output: str,
 def describe(table: str, branch: str | None, output: str) -> None:
     """Describes TABLE: rows, files, format, tags, branches, indices and columns.
 
-    
+    \b
     lance-sql describe events.lance
     lance-sql describe events.lance@41 --output json
     """
@@ -112,7 +108,7 @@ def describe(table: str, branch: str | None, output: str) -> None:
 def head(table: str, rows: int, columns: str | None, where: str | None, branch: str | None, output: str) -> None:
     """Shows the first rows of TABLE.
 
-    
+    \b
     lance-sql head events.lance -n 3
     lance-sql head events.lance@41 --columns id,status,_rowid --where "status = 'open'"
     """

@@ -99,7 +99,6 @@ class RecentSnapshots(Generic[S]):
         del dropped
 
     def after_fork(self) -> None:
-        """See `caches.Counted`."""
         self._start()
 
 

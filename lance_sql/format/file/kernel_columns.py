@@ -153,7 +153,6 @@ class OpeningTogether:
         self._by_file: dict[FileReader, list[LeafColumn]] | None = None
 
     def of_file(self, file: FileReader) -> None:
-        """See `column_cache.Opening`."""
         if not is_possible(file):
             return
         if self._by_file is None:

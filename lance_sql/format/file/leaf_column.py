@@ -61,7 +61,6 @@ class LeafColumn:
 
     @cached_property
     def row_starts(self) -> I64:
-        """See `Column`."""
         with self.file.at(self.name):
             starts, per_row = self.metadata.row_starts, self.chain.items_per_row
             num_rows, rest = divmod(int(starts[-1]), per_row)
@@ -75,15 +74,12 @@ class LeafColumn:
 
     @property
     def is_flat(self) -> bool:
-        """See `Column`."""
         return self.chain.is_flat
 
     def page_bytes(self, page: int) -> int:
-        """See `Column`."""
         return self.metadata.pages[page].num_bytes
 
     def ahead(self, rows: RowRanges, short: int | None, *, opened: bool) -> list[ByteRange]:
-        """See `Column`."""
         ranges: list[ByteRange] = []
         for number, inside in split_by_page(self.row_starts, rows):
             if is_open(self.file, self.index, number) != opened:
@@ -99,7 +95,6 @@ class LeafColumn:
 
     @cached_property
     def row_bytes(self) -> float:
-        """See `Column`."""
         file, chain = self.file, self.chain
         if chain.stored == blob_v2.DESCRIPTOR:
             return max(file.bytes.size / max(file.num_rows, 1), BLOB_BYTES)
@@ -112,7 +107,6 @@ class LeafColumn:
         return max(num_values * value_bytes(chain.leaf, stored / num_values), stored)
 
     def num_dictionary_items(self) -> int | None:
-        """See `Column`."""
         most = 0
         for number, page in enumerate(self.metadata.pages):
             with self.at(number):
@@ -126,7 +120,6 @@ class LeafColumn:
         return most
 
     def has_dictionaries(self, most_items: int) -> bool | None:
-        """See `Column`."""
         has_dictionary = False
         for number, page in enumerate(self.metadata.pages):
             with self.at(number):
@@ -146,7 +139,6 @@ class LeafColumn:
         return None
 
     def are_null(self, page: int, depth: int) -> bool | None:
-        """See `Column`."""
         chain = self.chain
         # inside structs and lists, a document without bytes is NULL as well
         is_changed = (chain.stored is not None or chain.finish is not None) and not self._are_documents
@@ -165,7 +157,6 @@ class LeafColumn:
         return False if all(layer in _NEVER_NULL for layer in around) else None
 
     def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
-        """See `Column`."""
         chain = self.chain.in_kernels
         if self.why_python is not None or not (is_nested or chain.is_in_structs):
             return None
@@ -187,11 +178,9 @@ class LeafColumn:
 
     @cached_property
     def why_python(self) -> str | None:
-        """See `Column`."""
         return nested.why_python(self.chain.in_kernels)
 
     def described(self, page: int) -> str:
-        """See `Column`."""
         return title(self.metadata.pages[page].layout)
 
     @property
@@ -240,7 +229,6 @@ class LeafColumn:
         return run(self._reading(numbers), self.file.bytes.fetch)
 
     def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
-        """See `Column`."""
         parts = split_by_page(self.row_starts, rows)
         pages = yield from self._reading([number for number, _ in parts])
         readings = [self._decoded(number, inside, page) for (number, inside), page in zip(parts, pages, strict=True)]

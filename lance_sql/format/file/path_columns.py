@@ -145,7 +145,6 @@ class PathColumn:
 
     @property
     def is_flat(self) -> bool:
-        """See `Column`."""
         return not self.lists
 
     @cached_property
@@ -191,7 +190,6 @@ class PathColumn:
 
     @cached_property
     def row_bytes(self) -> float:
-        """See `Column`."""
         num_rows = max(self.file.num_rows, 1)
         if self.leaf.is_blob:
             return self.file.bytes.size / num_rows
@@ -207,7 +205,6 @@ class PathColumn:
         return None
 
     def has_dictionaries(self, most_items: int) -> bool | None:
-        """See `Column`."""
         has_dictionary = False
         for number in range(len(self.leaf.metadata.pages)):
             with self.leaf.at(number):
@@ -221,7 +218,6 @@ class PathColumn:
         return has_dictionary
 
     def statistics(self) -> PageStatistics | None:
-        """See `Column`."""
         if self.stored_statistics is None or self.lists or self.chain.finish is not None:
             return None
         with self.file.at(self.leaf.name):
@@ -249,13 +245,11 @@ class PathColumn:
 
     @cached_property
     def why_python(self) -> str | None:
-        """See `Column`."""
         if self.lists or self.characters is not None:
             return "lists without levels"
         return "blobs" if self.leaf.is_blob else nested.why_python(self.chain.in_kernels)
 
     def described(self, page: int) -> str:
-        """See `Column`."""
         return title(self.leaf.encoding(page))
 
     def are_null(self, page: int, depth: int) -> bool | None:
@@ -279,7 +273,6 @@ class PathColumn:
         return None
 
     def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
-        """See `Column`."""
         # checking the counts of the file limits what the pages may claim
         assert len(self.row_starts)
         num_slots = row_ranges.count(rows)

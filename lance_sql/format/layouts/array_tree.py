@@ -121,7 +121,6 @@ class ArrayPage:
         return array_page(self._encoding, self._buffers, self._num_rows, chain.leaf, items, has_null_key=has_null_key)
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
-        """See `Page.test`."""
         return array_test(self._encoding, self._known_items(), leaf, test, has_null_key=self._has_null_key)
 
     def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:

@@ -144,7 +144,6 @@ class ConstantPage:
         return bitmap(self._def == 0)
 
     def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.reader`."""
         return self._nested(chain) if is_nested else self._flat(chain)
 
     def _flat(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:

@@ -95,7 +95,6 @@ class FullZipPage:
         return TestedValues(None, are_strings=False, has_nulls=self._num_levels > 0).test(test, leaf)
 
     def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
-        """See `Page.decode`."""
         chain.check(self._layout.layers)
         entries = rows * chain.items_per_row
         if entries[-1, 1] > self._num_rows:

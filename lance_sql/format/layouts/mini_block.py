@@ -98,7 +98,6 @@ class MiniBlockPage:
         return _RowIndex.from_pairs(np.frombuffer(data, "<u8").reshape(num_chunks, 2), self._num_rows)
 
     def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
-        """See `Page.reader`."""
         return self._nested(chain) if is_nested else self._flat(chain)
 
     def _flat(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
@@ -129,14 +128,12 @@ class MiniBlockPage:
         return page, self._data
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
-        """See `Page.test`."""
         has_nulls = self._def is not None and max_definition(self._layout.layers) > 0
         _, values = uncompressed(self._layout.values)
         tested = TestedValues(fixed_width_bits(values), are_strings(values, leaf), has_nulls, self._dictionary)
         return tested.test(test, leaf)
 
     def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
-        """See `Page.decode`."""
         chain.check(self._layout.layers)
         return (yield from self._decode_flat(rows, chain, gap) if chain.is_flat else self._decode_nested(rows, chain))
 

@@ -123,7 +123,6 @@ class ReadPlan:
 
     @property
     def delivered(self) -> Mapping[int, pa.DataType]:
-        """See `Columns.delivered`."""
         return self.columns.delivered
 
     @cached_property

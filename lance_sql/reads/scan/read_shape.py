@@ -37,7 +37,6 @@ class ReadShape:
 
     @property
     def num_bytes(self) -> int:
-        """See `CachedPage`."""
         return _NUM_BYTES + len(self.borders) * _BORDER_BYTES
 
 

@@ -69,11 +69,9 @@ class _Page:
     num_bytes: int = _PAGE_BYTES
 
     def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange]:
-        """See `KnownPage`."""
         return self.page, ByteRange(0, 0)
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
-        """See `KnownPage`."""
         if test.wants_null is not None:
             return test.wants_null != self.has_values
         if not self.has_values:

@@ -48,7 +48,6 @@ class LearnedZones:
     name: Final = "learned statistics"
 
     def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
-        """See `PruningSource`."""
         if candidates.num_rows <= ROWS_PER_ZONE:
             # reading the rest costs less than pruning
             return None

@@ -27,7 +27,6 @@ class PageStatisticsSource:
     name: Final = "page statistics"
 
     def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
-        """See `PruningSource`."""
         fragment_indices = candidates.fragment_indices
         fragment_indices = fragment_indices[candidates.fragments.table.have_statistics[fragment_indices]]
         if len(fragment_indices) == 0:

@@ -16,6 +16,5 @@ class RowLineage:
     name: Final = "row lineage"
 
     def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
-        """See `PruningSource`."""
         parts = [part for part in conjuncts(predicate) if lineage.is_lineage(part)]
         return Evidence(self.name, lineage.select(candidates, parts)) if parts else None

@@ -63,7 +63,6 @@ class ScalarIndices:
     name: Final = "scalar indices"
 
     def narrow(self, candidates: Candidates, predicate: Predicate) -> Evidence | None:
-        """See `PruningSource`."""
         snapshot = candidates.snapshot
         if not snapshot.use_indices or snapshot.manifest.index_section is None or len(candidates) == 0:
             return None

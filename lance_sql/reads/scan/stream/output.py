@@ -80,7 +80,6 @@ class _CachedOutput:
 
     @property
     def num_bytes(self) -> int:
-        """See `CachedPage`."""
         return _NUM_BYTES
 
     def output(self, cache: PageCache) -> Output | None:
