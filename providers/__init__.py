@@ -1,7 +1,6 @@
 """SQL engines over Lance tables. Each engine's module is imported on first use.
 
-connect()                          a DuckDB connection that reads Lance tables
-register(connection)               the same for an existing DuckDB connection
+register(connection)               the table functions in a DuckDB connection
 register(connection, name, table)  one table under a name, in every engine
 attach(connection, folder, as_=)   the tables of a folder as a schema, in DuckDB and DataFusion
 register(spark)                    the format "lance" in a Spark session
@@ -13,7 +12,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any
 
-from lance_sql.errors import InvalidArgument, UnsupportedFeature, install_command
+from lance_sql.errors import InvalidArgument
 from lance_sql.values.keywords import suggests_keywords
 
 if TYPE_CHECKING:
@@ -22,37 +21,10 @@ if TYPE_CHECKING:
 
     from lance_sql.catalogs import Catalog
     from lance_sql.dataset import Dataset
-    from lance_sql.store.access import AccessOptions
 
 _LOG = logging.getLogger("lance_sql")
 
-__all__ = ["attach", "connect", "read_spark", "register"]
-
-
-def connect(
-    database: str = ":memory:",
-    *,
-    statistics_cache: str | os.PathLike[str] | None = None,
-    access: AccessOptions | None = None,
-    **options: Any,
-) -> Any:
-    """Opens a DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables.
-
-    statistics_cache: a folder that shares statistics learned by scans with other processes, for tables opened by path;
-        see `lance_sql.open`
-    access: keywords of `lance_sql.open`, for these tables
-    options: of `duckdb.connect`; DuckDB 1.5 allows unsigned extensions, because `FROM 'x.lance'` needs one
-    raises: UnsupportedFeature if DuckDB is not installed
-
-    >>> connection = lance_sql.connect()
-    >>> connection.execute("SELECT count(*) > 0 FROM 'examples/orders.lance'").fetchall()
-    [(True,)]
-    """
-    try:
-        from . import duckdb as provider
-    except ImportError as error:
-        raise _missing("DuckDB", "duckdb", error) from error
-    return provider.connect(database, statistics_cache=statistics_cache, access=access, **options)
+__all__ = ["attach", "read_spark", "register"]
 
 
 @suggests_keywords
@@ -191,7 +163,3 @@ def _opened(table: Dataset | str | os.PathLike[str], opening: Mapping[str, Any])
     if opening:
         raise InvalidArgument("A Dataset is a fixed version: pass a path for time travel")
     return table
-
-
-def _missing(engine: str, extra: str, error: ImportError) -> UnsupportedFeature:
-    return UnsupportedFeature(f"{engine} is not installed ({error}): {install_command(extra)}")

@@ -16,10 +16,9 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from lance_sql.errors import InvalidArgument
+from lance_sql.errors import InvalidArgument, UnsupportedFeature, install_command
 from lance_sql.one_sql import spellings
 from lance_sql.providers import attach, attach_again
-from lance_sql.providers import connect as connect_engine
 from lance_sql.values.keywords import check_keywords, suggests_keywords
 
 if TYPE_CHECKING:
@@ -85,14 +84,13 @@ def connect(
         raise InvalidArgument(
             f"{table} is a Lance table, not a database of DuckDB: query it with connect().sql(\"FROM '{table}'\")"
         )
-    connection = connect_engine(
-        database,
-        statistics_cache=statistics_cache,
-        access=access,
-        **of_duckdb,
-    )
+    try:
+        from lance_sql.providers import duckdb as provider
+    except ImportError as error:
+        raise UnsupportedFeature(f"DuckDB is not installed ({error}): {install_command('duckdb')}") from error
     from lance_sql.providers.duckdb import connection as duckdb_connection
 
+    connection: Any = provider.connect(database, statistics_cache=statistics_cache, access=access, **of_duckdb)
     connection = duckdb_connection.listening(connection, _Statements())
     catalogs = catalog if isinstance(catalog, Mapping) else {} if catalog is None else {"lake": catalog}
     for name, location in catalogs.items():
