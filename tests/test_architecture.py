@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-import lance_sql
-
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
@@ -50,62 +48,6 @@ HEIGHT_INSIDE = {
     for unit in units.split()
 }
 
-# What providers and the command line may use beside each other: what users get, and the types they ask for.
-PUBLIC = (
-    "changes.answer_scan",
-    "changes.answers",
-    "changes.bounds",
-    "changes.change_scan",
-    "changes.feed",
-    "changes.plan",
-    "changes.row_history",
-    "catalogs",
-    "dataset",
-    "errors",
-    "format.casts.conversion",
-    "format.schema.duckdb_types",
-    "format.schema.primary_key",
-    "handles",
-    "health.differences",
-    "health.repairs",
-    "health.verification",
-    "jobs.applying",
-    "jobs.distributed",
-    "jobs.write_job",
-    "jobs.writing",
-    "one_sql",
-    "opening",
-    "providers",
-    "reads.arrow_dataset",
-    "reads.mem_wal",
-    "reads.scan.predicates",
-    "reads.scan.scan",
-    "reads.scan.system_columns",
-    "reads.search",
-    "runtime.caches",
-    "runtime.observing",
-    "runtime.progress",
-    "runtime.terminal_text",
-    "runtime.threads",
-    "store.access",
-    "store.cached",
-    "table.address",
-    "table.version_names",
-    "table.versions",
-    "values.arguments",
-    "values.durations",
-    "values.hashes",
-    "values.keywords",
-    "values.local_paths",
-    "values.moments",
-    "values.names",
-    "values.nullability",
-    "values.selection",
-    "values.sql_text",
-    "values.text_table",
-    "values.value_text",
-    "writes.physical_layout",
-)
 ENGINES = ("duckdb", "_duckdb", "datafusion", "pyspark", "lance")
 
 
@@ -196,17 +138,6 @@ def test_an_import_of_a_higher_floor_is_found() -> None:
     assert is_upwards("changes.feed", "changes.contracts.rules.Rule")
     assert not is_upwards("reads.scan.scan", "table.snapshot.Snapshot")
     assert not is_upwards("changes.publishing.branch", "changes.feed")
-
-
-def test_providers_and_the_command_line_use_the_public_interface() -> None:
-    private = [
-        f"{name} imports {found}"
-        for name in filter(is_user, graph())
-        for found in own_imports(name)
-        if not f"{found}.".startswith(tuple(f"{allowed}." for allowed in (name.partition(".")[0], *PUBLIC)))
-        and found not in lance_sql.__all__
-    ]
-    assert not private
 
 
 def test_the_core_imports_no_engine() -> None:
