@@ -66,6 +66,32 @@ class VersionRows(ArrowDataset):
             return Candidates.all_of(self.snapshot).num_rows
         return self.scan([], filter).count_rows()
 
+    def to_polars(
+        self, columns: Sequence[str] | None = None, filter: Filter | None = None, *, lazy: bool = False
+    ) -> Any:
+        """Returns the rows as a DataFrame of Polars, or as a LazyFrame whose columns, limits and conditions the scan
+        applies.
+
+        columns, filter: as for `scan`
+        raises: as `scan`; MissingDependency; UnsupportedFeature for a column that Polars does not support
+
+        >>> import polars
+        >>> lazy_orders = lance_sql.open("examples/orders.lance").to_polars(lazy=True)
+        >>> lazy_orders.filter(polars.col("status").str.starts_with("o")).select("id").collect().height
+        104
+        """
+        if not lazy:
+            return self.scan(columns, filter).to_polars()
+        from lance_sql.reads.polars_source import lazy_frame
+
+        chosen = [column.name for column in self.scan(columns).columns]
+        snapshot = self.snapshot
+
+        def scan(names: list[str] | None, predicate: Predicate | None, limit: int | None) -> Scan:
+            return Scan(snapshot, resolve(snapshot, chosen if names is None else names), predicate, limit, None)
+
+        return lazy_frame(scan, to_predicate(snapshot, filter))
+
     @overload
     def scan(
         self,

@@ -28,7 +28,7 @@ class Frames(NamesGuessed):
         options: of `pyarrow.Table.to_pandas`, such as `types_mapper`
         raises: MissingDependency; UnsupportedFeature for a column that pandas does not support
         """
-        _library("pandas")
+        library("pandas")
         return _converted(self.to_table(), "pandas", lambda table: table.to_pandas(**options))
 
     def to_polars(self) -> Any:
@@ -36,7 +36,15 @@ class Frames(NamesGuessed):
 
         raises: MissingDependency; UnsupportedFeature for a column that Polars does not support
         """
-        return _converted(self.to_table(), "Polars", _library("polars").from_arrow)
+        return to_frame(self.to_table())
+
+
+def to_frame(table: pa.Table) -> Any:
+    """Returns the rows as a DataFrame of Polars.
+
+    raises: MissingDependency; UnsupportedFeature for a column that Polars does not support
+    """
+    return _converted(table, "Polars", library("polars").from_arrow)
 
 
 def _converted(table: pa.Table, library: str, convert: Callable[[pa.Table], Any]) -> Any:
@@ -65,8 +73,12 @@ def _is_of_values(error: BaseException) -> bool:
     return isinstance(error, kinds) or type(error).__name__ in ("PanicException", "ComputeError")
 
 
-def _library(name: str) -> Any:
+def library(name: str) -> Any:
+    """Imports a module of a library.
+
+    raises: MissingDependency
+    """
     try:
         return import_module(name)
     except ImportError as error:
-        raise MissingDependency(f"{name} is not installed: pip install {name}") from error
+        raise MissingDependency(f"{name} is not installed: pip install {name.partition('.')[0]}") from error
