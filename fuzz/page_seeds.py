@@ -62,7 +62,8 @@ def calls() -> Iterator[Values]:
             indices = _page([[part.astype("<u4").tobytes()] for part in _split(numbers)], has_nulls)
             given: Values = {"num_items": 9, "item_bits": 32, "item_offsets": offsets, "items": b"".join(items)}
             yield _call(indices, 0, 32, True, 32, **given, test=1)
-            yield _call(indices, 0, 32, False, 32, **given, keeps_indices=True)
+            for format_bits in (8, 16, 32, 64):
+                yield _call(indices, 0, 32, False, format_bits, **given, keeps_indices=True)
         fixed: Values = {"num_items": 9, "item_bits": 64, "item_offsets": None, "items": bytes(72)}
         packed = [[oracles.inline_group(part.astype("<u4"), 4)] for part in _split(numbers)]
         yield _call(_page(packed, has_nulls), 1, 32, False, 64, **fixed, test=2)

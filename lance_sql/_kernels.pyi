@@ -273,7 +273,7 @@ class PageReader:
         definition: codec and bits of the levels, where values may be NULL
         symbol_table: of FSST
         items: (number, bits of an item or an offset, offsets if items are byte strings, items) of a dictionary
-        keeps_indices: whether to return dictionary indices, in 32 bits, instead of values
+        keeps_indices: whether to return dictionary indices, in the bits of the format, instead of values
         compression: of the first value buffer of each chunk
         raises: ValueError for an impossible combination, and for invalid items
         """

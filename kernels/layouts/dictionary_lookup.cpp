@@ -47,11 +47,14 @@ void MiniBlockReader::Lookup::add(Bytes decoded, int64_t count) {
 
 void MiniBlockReader::Lookup::widen(Bytes indices, int64_t count, uint8_t* to) const {
     with_word(values_.bits, [&](auto word) {
-        using Index = decltype(word);
-        for (int64_t i = 0; i < count; ++i) {
-            const auto index = load<Index>(indices.data() + i * static_cast<int64_t>(sizeof(Index)));
-            store(to + 4 * i, static_cast<uint32_t>(index));
-        }
+        with_word(values_.format.bits, [&](auto wide) {
+            using Index = decltype(word);
+            using Wide = decltype(wide);
+            for (int64_t i = 0; i < count; ++i) {
+                const auto index = load<Index>(indices.data() + i * static_cast<int64_t>(sizeof(Index)));
+                store(to + i * static_cast<int64_t>(sizeof(Wide)), static_cast<Wide>(index));
+            }
+        });
     });
 }
 

@@ -1,6 +1,7 @@
 // Values of fixed width and indices; byte strings are in mini_block_strings.cpp.
 #include "layouts/mini_block_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <limits>
@@ -37,8 +38,10 @@ MiniBlockReader::MiniBlockReader(const ChunkTable& table, const MiniBlockValues&
         const DictionaryItems& items = *values.dictionary;
         if (!is_fixed() || values.bits == 128) fail("indices of codec ", codec, " with ", values.bits, " bits");
         if (values.keeps_indices) {
-            if (format != ColumnFormat{false, 32}) fail("indices are delivered in 32 bits, not ", format.bits);
-            if (items.num_items > int64_t{INT32_MAX} + 1) fail(items.num_items, " items are more than 32 bits count");
+            if (format.variable || format.list_size != 0) fail("indices are numbers");
+            with_word(format.bits, [](auto) {});
+            const int64_t most = int64_t{1} << std::min<int64_t>(format.bits, 31);
+            if (items.num_items > most) fail(items.num_items, " items are more than ", format.bits, " bits count");
             return;
         }
         if (items.variable != format.variable) fail("items of another kind than the column");

@@ -31,6 +31,7 @@ NEAR = [
 LED = [
     (b"longest!abclongest!" * 4)[:n] + bytes([k]) * (k % 5) for n in (0, *[19] * 9, *[60] * 5) for k in range(97, 109)
 ]
+MANY = bytes(257)
 DESCENDING = np.array([0, 9], "<i4").tobytes()
 LONG = [(b"abc" * 9)[: i % 27] for i in range(30)]
 
@@ -165,7 +166,8 @@ def dictionary_page(
         offsets = np.cumsum([0, *map(len, items)]).astype("<i4")
         given, format, type = (len(items), 32, offsets.tobytes(), b"".join(items)), (True, 32), pa.binary()
     if kind == "indices":
-        format, type = (False, 32), pa.int32()
+        type = (pa.int8(), pa.int16(), pa.int32(), pa.int64())[seed % 4]
+        format = False, type.bit_width
     reader, data = reader_of(
         parts, sizes, valid, codec=codec, bits=index_bits, format=format, items=given, keeps_indices=kind == "indices"
     )
@@ -559,6 +561,8 @@ def test_damage_names_the_column_and_the_page() -> None:
         ({"codec": VARIABLE, "bits": 16, "format": (True, 32)}, "offsets of 16"),
         ({"codec": FSST, "bits": 32, "format": (True, 32), "symbol_table": b"short"}, "symbol table"),
         ({"codec": FLAT, "bits": 64, "keeps_indices": True}, "dictionary"),
+        ({"codec": FLAT, "bits": 32, "items": (1, 8, None, b"x"), "keeps_indices": True, "format": (False, 24)}, "24"),
+        ({"codec": FLAT, "bits": 32, "items": (257, 8, None, MANY), "keeps_indices": True, "format": (False, 8)}, "2"),
         ({"codec": FLAT, "bits": 32, "items": (2, 64, None, bytes(8))}, "items needs 16"),
         ({"codec": FLAT, "bits": 32, "items": (1, 32, None, bytes(8))}, "items of 32"),
         ({"codec": FLAT, "bits": 32, "items": (1, 32, DESCENDING, b"x"), "format": (True, 32)}, "rise"),

@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import lance
 import numpy as np
@@ -18,9 +19,10 @@ from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.format.encodings.tree import General
-from lance_sql.format.file import leaf_column
+from lance_sql.format.file import kernel_columns, leaf_column
 from lance_sql.format.file.kernel_columns import OpenColumns
 from lance_sql.format.file.leaves import join
+from lance_sql.format.file.read_columns import read_columns
 from lance_sql.format.layouts.reading import Shared, run
 from lance_sql.format.layouts.tree import MiniBlock
 from lance_sql.format.schema import Field
@@ -80,9 +82,20 @@ def in_python(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) 
     arrays = []
     for field in fields:
         columns = fragment._stored(field, None).columns
-        decoded = {id: run(column.decode(rows, Shared()), column.file.bytes.fetch) for id, column in columns.items()}
+        decoded = {id: decoded_in_python(column, rows) for id, column in columns.items()}
         arrays.append(join(field, decoded, row_ranges.count(rows)))
     return arrays
+
+
+def decoded_in_python(column: Any, rows: RowRanges) -> pa.Array:
+    """A column that Python decodes, or opens for the kernels if it has dictionaries."""
+    with column.at(0):
+        layouts = [page.layout for page in column.metadata.pages]
+    if not any(isinstance(layout, MiniBlock) and layout.dictionary is not None for layout in layouts):
+        return run(column.decode(rows, Shared()), column.file.bytes.fetch)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel_columns, "is_possible", lambda _: False)
+        return read_columns([column], rows)[0]
 
 
 LARGE = {

@@ -6,7 +6,7 @@ rows, and the bytes of the files with them.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from threading import Lock
@@ -20,8 +20,8 @@ from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages, PageParts
 from lance_sql.format.layouts.matching import TestedValues, ValueTest
 from lance_sql.format.layouts.native import Form
-from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.page import KnownPage
+from lance_sql.format.layouts.nest import Chain, with_leaves
+from lance_sql.format.layouts.page import KnownPage, cluster
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
@@ -177,14 +177,19 @@ class NativeColumn:
 
         pages: with the rows
         """
-        form = self._read_form(pages[0])
+        form = self._forms[pages[0]]
         over = self.read_over(pages, rows)
-        if not over and all(self._read_form(page) == form for page in pages):
+        if not over and all(self._forms[page] == form for page in pages):
             yield form, rows, pages
             return
         wanted = [page for page in pages if len(self._inside(page, rows))]
-        for form, group in groupby(wanted, lambda page: None if page in over else self._read_form(page)):
+        for (number, form), group in groupby(wanted, lambda page: (page if page in over else None, self._forms[page])):
             several = list(group)
+            if number is not None:
+                parts = self._near(number, rows)
+                # readers that need the whole page are no help
+                yield from ((form if len(parts) > 1 else None, part, several) for part in parts)
+                continue
             first, end = self.first_row(several[0]), self.first_row(several[-1] + 1)
             yield form, np.ascontiguousarray(row_ranges.clip(rows, first, end)), several
 
@@ -216,15 +221,16 @@ class NativeColumn:
         over = sum(end - start for _, start, end in spans) - share
         return over if over > share else 0
 
+    def _near(self, page: int, rows: RowRanges) -> list[RowRanges]:
+        """Splits rows of a page into parts whose bytes are close together."""
+        inside = self._inside(page, rows)
+        ranges = [inside[index : index + 1] for index in range(len(inside))]
+        spans = np.array([parts[0][1:] for parts in _kernels.spans([(self.reader, each) for each in ranges])])
+        assert self.file is not None
+        return [inside[first:end] for first, end in cluster(spans, self.file.gap).tolist()]
+
     def _inside(self, page: int, rows: RowRanges) -> RowRanges:
         return np.ascontiguousarray(row_ranges.clip(rows, self.first_row(page), self.first_row(page + 1)))
-
-    def _read_form(self, page: int) -> Form | None:
-        """Returns the form in which a page is read into arrays outside a stream."""
-        form = self._forms[page]
-        # indices inside lists and structs get their items only in streams
-        is_other = form is None or (self._is_nested and (form.items is not None or form.makes_items))
-        return None if is_other else form
 
     def imported(self, array: _kernels.NativeArray, form: Form, texts: pa.DataType | None = None) -> pa.Array:
         """Imports an array that the kernels have made of rows in a form.
@@ -233,9 +239,15 @@ class NativeColumn:
         """
         if texts is not None:
             return pa.Array._import_from_c(array.address, texts)
-        if self._is_nested:
+        if not self._is_nested:
+            return form.finish(pa.Array._import_from_c(array.address, form.type), self.leaf)
+        if form.items is None and not form.makes_items:
             return pa.Array._import_from_c(array.address, self._chain.type)
-        return form.finish(pa.Array._import_from_c(array.address, form.type), self.leaf)
+        return _with_leaves(
+            pa.Array._import_from_c(array.address, with_leaves(self._chain, form.type).type),
+            self._chain.type,
+            lambda leaves: form.finish(leaves, self.leaf),
+        )
 
     def items(self, pages: Sequence[int]) -> Items | None:
         """Returns the dictionary items of values; None if the pages have several types, or are not supported by the
@@ -340,6 +352,19 @@ class NativeRows:
     def are_read_over(self) -> bool:
         """Whether the kernels need far more than these rows of a page; see `NativeColumn.read_over`."""
         return bool(self.column.read_over(self.pages, self.rows))
+
+
+def _with_leaves(array: pa.Array, type: pa.DataType, finish: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Returns an array of the type, with leaves inside structs and lists that `finish` has converted."""
+    if pa.types.is_struct(type):
+        child, num_buffers, inside = array.field(0), 1, type.field(0).type
+    elif pa.types.is_list(type) or pa.types.is_large_list(type):
+        child, num_buffers, inside = array.values, 2, type.value_type
+    else:
+        return finish(array)
+    buffers = array.buffers()[:num_buffers]
+    children = [_with_leaves(child, inside, finish)]
+    return pa.Array.from_buffers(type, len(array), buffers, array.null_count, children=children)
 
 
 def _offset_bits(type: pa.DataType) -> int:

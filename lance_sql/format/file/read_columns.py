@@ -151,8 +151,6 @@ def why_python(column: Column, rows: RowRanges) -> str | None:
     native = column.native(rows, is_nested=True, opening=OpeningTogether([column], rows))
     if native is None:
         return column.why_python
-    if native.are_read_over:
-        return "few rows of long pages"
     pages = [pages[0] for form, _, pages in native.column.pieces(rows, native.pages) if form is None]
     return column.described(pages[0]) if pages else None
 

@@ -8,6 +8,7 @@ Source: message MiniBlockLayout.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql._kernels import LevelKind
 from lance_sql.errors import CorruptFile
-from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth
+from lance_sql.format.encodings.blocks import Block, to_array
 from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.codecs import decode_block, decode_mini_block
 from lance_sql.format.layouts import nested
@@ -134,8 +135,17 @@ class MiniBlockPage:
         return tested.test(test, leaf)
 
     def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
+        """Decodes pages without a dictionary; the kernels alone read the others."""
         chain.check(self._layout.layers)
+        if self._dictionary is not None:
+            self._refuse(self._dictionary, chain)
         return (yield from self._decode_flat(rows, chain, gap) if chain.is_flat else self._decode_nested(rows, chain))
+
+    def _refuse(self, dictionary: Block, chain: Chain) -> NoReturn:
+        """Raises an error for a dictionary for which there is no reader."""
+        type = chain.stored or chain.leaf
+        to_array(dictionary, type.value_type if pa.types.is_dictionary(type) else type)
+        raise CorruptFile(f"dictionary indices encoded as {self._layout.values}")
 
     def _native_page(self, leaf: pa.DataType) -> NativePage:
         page = self._native.get(leaf)
@@ -236,16 +246,7 @@ class MiniBlockPage:
         return out
 
     def _values(self, rows: ChunkRows) -> Block:
-        return self._with_dictionary(decode_mini_block(self._layout.values, rows))
-
-    def _with_dictionary(self, block: Block) -> Block:
-        """Returns the values themselves, or indices with the page's dictionary."""
-        if self._dictionary is None:
-            return block
-        if not isinstance(block, FixedWidth) or block.bits_per_value not in (8, 16, 32, 64):
-            raise CorruptFile(f"dictionary indices encoded as {self._layout.values}")
-        _kernels.check_indices(block.data, block.bits_per_value, block.num_values, self._dictionary.num_values)
-        return DictionaryValues(block.num_values, block, self._dictionary)
+        return decode_mini_block(self._layout.values, rows)
 
     def _chunk_rows(self, items: RowRanges, data: pa.Buffer, data_start: int) -> ChunkRows:
         chunks = _kernels.Chunks(self._table, data, data_start)

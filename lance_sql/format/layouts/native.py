@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import ValueCodec
+from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import Block, FixedWidth, VariableWidth, makes_items, to_array
 from lance_sql.format.encodings.tree import Encoding
 from lance_sql.format.layouts.levels import LevelEncoding
@@ -20,9 +22,6 @@ from lance_sql.values.arrays import I64
 
 MAX_LIST_SIZE = 1 << 20
 """Maximum items of a fixed-size list that the kernels read as one value."""
-
-INDEX_BITS = 32
-"""Bits of the indices of dictionary arrays from the kernels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +190,12 @@ def constant_page(value: pa.Array, num_rows: int, validity: pa.Buffer | None = N
     leaf = value.type
     storage = value.storage if isinstance(leaf, pa.BaseExtensionType) else value
     if pa.types.is_dictionary(leaf):
-        if value.null_count or leaf.index_type.bit_width != INDEX_BITS:
-            return None
-        form = Form(leaf.index_type, storage.dictionary)
+        num_bits = leaf.index_type.bit_width
+        index = None if value.null_count else bytes(num_bits // 8)
         reader = _kernels.PageReader.constant(
-            num_rows, format=(False, INDEX_BITS), value=bytes(INDEX_BITS // 8), validity=validity
+            num_rows, format=(False, num_bits), value=index, validity=None if index is None else validity
         )
-        return NativePage(reader, form)
+        return NativePage(reader, Form(leaf.index_type, storage.dictionary))
     format, list_size = _format(storage.type, None), list_size_of(storage.type)
     if format is None or (list_size is not None and not value.null_count):
         return None
@@ -249,8 +247,7 @@ _WIDE = (pa.types.is_large_string, pa.types.is_large_binary)
 def _format(type: pa.DataType, dictionary: Block | None) -> tuple[bool, int] | None:
     """Returns whether arrays of the type have offsets, and the bits of an offset or a value; None for other types."""
     if pa.types.is_dictionary(type):
-        fits = dictionary is not None and type.index_type.bit_width == INDEX_BITS
-        return (False, INDEX_BITS) if fits else None
+        return (False, type.index_type.bit_width) if dictionary is not None else None
     if any(is_type(type) for is_type in _NARROW):
         return True, 32
     if any(is_type(type) for is_type in _WIDE):
@@ -296,6 +293,8 @@ def _items(
         dictionary = FixedWidth(dictionary.num_values, 64, narrow.buffers()[1])
     has_offsets, bits = format
     keeps_indices = pa.types.is_dictionary(type)
+    if keeps_indices and dictionary.num_values - 1 > np.iinfo(type.index_type.to_pandas_dtype()).max:
+        raise CorruptFile(f"{dictionary.num_values} dictionary items are more than {type.index_type} can count")
     match dictionary:
         case FixedWidth(num_values=count, bits_per_value=item_bits, data=data):
             if keeps_indices or (not has_offsets and item_bits == bits and bits % 8 == 0):

@@ -61,7 +61,7 @@ class Chain:
     @property
     def in_kernels(self) -> Chain:
         """The chain of the values that the kernels read from pages: documents, of JSON."""
-        return of_documents(self) if self.is_json else self
+        return with_leaves(self, self.stored) if self.is_json else self
 
     @property
     def items_per_row(self) -> int:
@@ -109,9 +109,9 @@ class Chain:
 
 
 @lru_cache(maxsize=1024)
-def of_documents(chain: Chain) -> Chain:
-    """Returns the chain with the stored documents of JSON instead of their text."""
-    type = chain.stored
+def with_leaves(chain: Chain, leaf: pa.DataType) -> Chain:
+    """Returns the chain with leaves of another type: the documents of JSON instead of their text, or indices."""
+    type = leaf
     outer = []
     for around in chain.outer:
         if pa.types.is_struct(around):
@@ -122,7 +122,7 @@ def of_documents(chain: Chain) -> Chain:
             make = pa.large_list if pa.types.is_large_list(around) else pa.list_
             type = make(around.value_field.with_type(type))
         outer.append(type)
-    return Chain(chain.stored, tuple(outer))
+    return Chain(leaf, tuple(outer))
 
 
 def unravel(

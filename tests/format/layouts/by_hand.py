@@ -49,6 +49,8 @@ class HandPage:
             at += len(buffer)
         # a test may ask for more rows than the page has
         self.num_rows = self._opened_rows = num_rows
+        # the kernels alone read these
+        self._has_dictionary = isinstance(layout, MiniBlock) and layout.dictionary is not None
         head = self.fetch(head_ranges(layout, self._ranges))
         self._page = open_page(layout, self._ranges, num_rows, head)
 
@@ -65,7 +67,10 @@ class HandPage:
         if rows is None:
             rows = row_ranges.single(0, self.num_rows)
         by_kernels = self._read_by_kernels(chain, rows)
-        array = run(self._page.decode(rows, chain, gap), self.fetch)
+        if by_kernels is not None and self._has_dictionary:
+            array = by_kernels
+        else:
+            array = run(self._page.decode(rows, chain, gap), self.fetch)
         for each in (array, by_kernels):
             if each is not None:
                 each.validate(full=True)
@@ -94,7 +99,9 @@ class HandPage:
         rows = np.ascontiguousarray(rows)
         try:
             (spans,) = _kernels.spans([(column.reader, rows)])
-        except _kernels.InvalidDataError:
+        except _kernels.InvalidDataError as error:
+            if self._has_dictionary:
+                raise CorruptFile(str(error)) from None
             # Python says what is wrong
             return None
         parts = [(page, self._file[start:end], start) for page, start, end in spans]
