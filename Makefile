@@ -86,7 +86,7 @@ engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(OLDEST)/stamp $(SAIL)/stamp $(DB
 	@echo "lance-sql: models of dbt"
 	@PYTHONPATH=$(abspath $(DBT)) $(PYTEST) -q tests/providers/dbt
 	@echo "lance-sql: tools that read or write tables by the interfaces of Python and Arrow"
-	@PYTHONPATH=$(abspath $(TOOLS)) $(PYTEST) -q tests/tools
+	@PYTHONPATH=$(abspath $(TOOLS)) $(PYTEST) -q -m "slow or not slow" tests/tools
 
 pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest supported Python, if installed
 	@for found in $$(scripts/other_pythons.sh $(VENV)); do \
@@ -179,7 +179,7 @@ $(TOOLS)/stamp: | $(VENV)/test.stamp
 	@echo "lance-sql: installing tools into $(TOOLS)"
 	@$(VENV)/bin/python -m pip freeze --exclude-editable > $(TOOLS).txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --only-binary :all: --target $(TOOLS) \
-		--constraint $(TOOLS).txt opentelemetry-sdk==1.45.2
+		--constraint $(TOOLS).txt basedpyright==1.40.2 opentelemetry-sdk==1.45.2
 	@touch $@
 
 # It has a pyspark of its own, which hides the other one.

@@ -187,18 +187,21 @@ ports.SQL_EXPRESSIONS.connect(_sql_expressions)
 ports.WRITE.connect(_write)
 
 
-def __getattr__(name: str) -> object:
-    if name == "__version__":
-        from importlib.metadata import version
+# type checkers report names that are not imported above
+if not TYPE_CHECKING:
 
-        return version("lance-sql")
-    if name not in __all__:
-        from lance_sql.values.guessed_names import OF_MODULE, unknown_name
+    def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version
 
-        raise unknown_name(f"module {__name__!r}", name, __all__, OF_MODULE)
-    value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
-    globals()[name] = value
-    return value
+            return version("lance-sql")
+        if name not in __all__:
+            from lance_sql.values.guessed_names import OF_MODULE, unknown_name
+
+            raise unknown_name(f"module {__name__!r}", name, __all__, OF_MODULE)
+        value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -410,7 +410,7 @@ def test_a_cursor_is_read_in_a_block(table: Dataset) -> None:
 
 def test_arguments_of_other_kinds_are_named(table: Dataset) -> None:
     with pytest.raises(InvalidArgument, match="filter=5 is not a filter: pass SQL text"):
-        table.scan(filter=5)
+        table.scan(filter=5)  # type: ignore[call-overload]  # wrong on purpose
     with pytest.raises(InvalidArgument, match="'fox' is not a vector: to search for words, pass text='fox'"):
         table.search("fox")
     with pytest.raises(TypeError, match=r"'limit'\. Did you mean 'k'"):

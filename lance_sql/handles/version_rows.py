@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Unpack, overload
 
 import pyarrow as pa
 
@@ -23,14 +23,20 @@ from lance_sql.values.arguments import check_number, column_names
 from lance_sql.values.keywords import check_keywords
 
 if TYPE_CHECKING:
-    import pyarrow.compute as pc
-
     from lance_sql.changes.answer_scan import AnswerScan
     from lance_sql.changes.bounds import Bound
     from lance_sql.reads.mem_wal import FreshScan
     from lance_sql.reads.search import Nearest, SearchOptions, SearchScan, Words
 
-Filter: TypeAlias = "str | pc.Expression | Predicate"
+
+class ArrowExpression(Protocol):
+    """An expression of `pyarrow.compute`, which has no types of its own."""
+
+    def is_valid(self) -> Any:
+        """Whether a value is not NULL."""
+
+
+Filter: TypeAlias = str | ArrowExpression | Predicate
 """Condition on rows: SQL text, an Arrow expression or a predicate, over columns and system columns."""
 
 

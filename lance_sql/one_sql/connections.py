@@ -23,6 +23,7 @@ from lance_sql.values.keywords import check_keywords, suggests_keywords
 
 if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog
+    from lance_sql.providers.duckdb.connection import Connection
     from lance_sql.store.access import AccessOptions
 
 _OF_DUCKDB: Final = ("read_only", "config")
@@ -57,7 +58,7 @@ def connect(
     statistics_cache: str | os.PathLike[str] | None = None,
     catalog: str | os.PathLike[str] | Catalog | Mapping[str, str | os.PathLike[str] | Catalog] | None = None,
     **options: Any,
-) -> Any:
+) -> Connection:
     """Opens a DuckDB connection in which `lance_scan('x.lance')` and `FROM 'x.lance'` are tables, and whose statements
     may change Lance tables.
 

@@ -212,7 +212,7 @@ def test_deleting_takes_filters_of_every_kind(table: Dataset) -> None:
 
 def test_no_filter_is_no_choice_of_all_rows(table: Dataset) -> None:
     with pytest.raises(InvalidArgument, match="Pass a filter"):
-        table.delete(None)
+        table.delete(None)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidArgument, match="delete_unmatched=None"):
         table.merge(rows(1), on="k", delete_unmatched=None)  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(InvalidArgument, match="The filter is empty"):
