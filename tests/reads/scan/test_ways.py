@@ -22,7 +22,9 @@ DOCUMENT = Path(__file__).parents[3] / "docs" / "architecture.md"
 VERSIONS = ("2.0", "2.1", "2.2")
 NUM_ROWS = 4_000
 
+FULL_ZIP = {"lance-encoding:structural-encoding": "fullzip"}
 PACKED = {"lance-encoding:packed": "true"}
+LONG = [f"{number} {'long ' * 50}" if number % 3 else None for number in range(NUM_ROWS)]
 POINT = pa.struct([("x", pa.int64()), ("y", pa.float32())])
 VECTOR = pa.list_(pa.float32(), 4)
 
@@ -36,7 +38,7 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any], dict[str, str]]] = {
     "`bool`": (pa.bool_(), [True, None, False], {}),
     "`string`, `binary`": (pa.string(), ["a", None, "some words"], {}),
     "`large_string`": (pa.large_string(), ["a", None, "some words"], {}),
-    "long strings": (pa.string(), ["long " * 60, None, "words" * 80], {}),
+    "long strings": (pa.string(), LONG, {}),
     "one value": (pa.int32(), [7, 7, 7], {}),
     "one value or NULL": (pa.string(), ["same", None, "same"], {}),
     "NULL only": (pa.int32(), [None, None, None], {}),
@@ -52,7 +54,12 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any], dict[str, str]]] = {
     "lists of numbers": (pa.list_(pa.int64()), [[1, 2], None, [], [3, None]], {}),
     "lists of strings": (pa.list_(pa.string()), [["a", "b"], None, [], ["c", None]], {}),
     "lists of `large_string`": (pa.list_(pa.large_string()), [["a", "b"], None, [], ["c", None]], {}),
-    "lists of long strings": (pa.list_(pa.string()), [["long " * 60], None, [], ["words" * 80, None]], {}),
+    "lists of long strings": (pa.list_(pa.string()), [[text] if text else None for text in LONG], {}),
+    "lists of strings in full-zip pages": (
+        pa.list_(pa.field("item", pa.string(), metadata=FULL_ZIP)),
+        [[text] if text else None for text in LONG],
+        {},
+    ),
     "lists of lists": (pa.list_(pa.list_(pa.int32())), [[[1], None, []], None, []], {}),
     "lists of vectors": (pa.list_(VECTOR), [[[1, 2, 3, 4], None], None, []], {}),
     "lists of dictionaries": (pa.list_(pa.dictionary(pa.int32(), pa.string())), [["a", "b"], None, []], {}),
