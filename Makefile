@@ -179,7 +179,8 @@ $(TOOLS)/stamp: | $(VENV)/test.stamp
 	@echo "lance-sql: installing tools into $(TOOLS)"
 	@$(VENV)/bin/python -m pip freeze --exclude-editable > $(TOOLS).txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --only-binary :all: --target $(TOOLS) \
-		--constraint $(TOOLS).txt basedpyright==1.40.2 opentelemetry-sdk==1.45.2
+		--constraint $(TOOLS).txt "dask[dataframe]==2026.8.0" narwhals==2.29.0 "pandera[polars]==0.35.0" \
+		basedpyright==1.40.2 opentelemetry-sdk==1.45.2
 	@touch $@
 
 # It has a pyspark of its own, which hides the other one.
