@@ -52,6 +52,9 @@ class _Process:
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_Process.forked)
 
+# each handle has connections of its own, and many systems give a process 1,024 descriptors
+_IDLE_CONNECTION: Final = "15s"
+
 
 class ObjectStore:
     """The objects below a URI. Neighboring ranges are fetched together, separate ones at the same time.
@@ -397,7 +400,7 @@ def _client(obstore: Any, scheme: str, bucket: str, prefix: str, settings: Clien
     prefix_option: dict[str, Any] = {"prefix": prefix or None}
     options = {
         "config": settings.config,
-        "client_options": settings.client or None,
+        "client_options": {"pool_idle_timeout": _IDLE_CONNECTION, **settings.client},
         "retry_config": settings.retry or None,
         "credential_provider": settings.credentials,
     }
