@@ -178,7 +178,7 @@ class ReadPlan:
 
     @cached_property
     def can_join(self) -> bool:
-        """Whether columns of several fragments can be concatenated: each fragment has its own dictionaries."""
+        """Whether columns of several fragments can be concatenated: each fragment has its own stored dictionaries."""
         return not (self.columns.has_dictionaries or have_dictionaries(self.filter_fields))
 
     @cached_property

@@ -137,8 +137,8 @@ class Columns(tuple[OutputColumn, ...]):
 
     @cached_property
     def has_dictionaries(self) -> bool:
-        """Whether a column, or a field that it is made of, is stored or returned as a dictionary."""
-        return any(_has_dictionary(column.arrow.type) for column in self) or have_dictionaries(self.fields)
+        """Whether a field is stored as a dictionary."""
+        return have_dictionaries(self.fields)
 
     @cached_property
     def are_fields(self) -> bool:

@@ -131,10 +131,19 @@ def _read_fields(wanted: FieldsToRead, batch: Batch) -> list[pa.Array]:
     """Reads one array for each field."""
     if not wanted.fields:
         return []
+    if len(batch) == 1 and not batch[0].is_short:
+        return batch[0].fragment.read(wanted, batch[0].rows)
+    types = [wanted.delivered.get(field.id) for field in wanted.fields]
+    plain = wanted.without_dictionaries
     if batch[0].is_short:
-        return _read_short(wanted, batch)
-    parts = [piece.fragment.read(wanted, piece.rows) for piece in batch]
-    return parts[0] if len(parts) == 1 else [concat(column) for column in zip(*parts, strict=True)]
+        arrays = _read_short(plain, batch)
+    else:
+        parts = [piece.fragment.read(plain, piece.rows) for piece in batch]
+        arrays = [concat(column) for column in zip(*parts, strict=True)]
+    return [
+        array if type is None or array.type == type else array.dictionary_encode()
+        for array, type in zip(arrays, types, strict=True)
+    ]
 
 
 def _read_short(wanted: FieldsToRead, batch: Batch) -> list[pa.Array]:

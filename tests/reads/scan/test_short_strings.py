@@ -107,3 +107,28 @@ def test_any_short_strings(tmp_path_factory: pytest.TempPathFactory, data: st.Da
     scan = table.scan(filter=f"number < {kept}").with_types(compact_types(table.snapshot))
     expected = table.scan(filter=f"number < {kept}").to_table()
     assert scan.to_reader().read_all().cast(expected.schema).equals(expected)
+
+
+LETTERS = ["open", "paid", None, "sent"]
+JOINED = pa.table({"k": range(4060), "s": [LETTERS[number % 4] for number in range(4060)]})
+
+
+@pytest.fixture(scope="module", params=["2.0", "2.1", "2.2"])
+def of_short_fragments(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> lance_sql.Dataset:
+    """A fragment of 4,000 rows, and 20 of three rows, whose dictionaries differ."""
+    path = tmp_path_factory.mktemp("joined") / "t.lance"
+    table = lance_sql.write(JOINED.slice(0, 4000), path, file_version=request.param)
+    for start in range(4000, 4060, 3):
+        table = lance_sql.write(JOINED.slice(start, 3), table, mode="append")
+    return table
+
+
+@pytest.mark.parametrize("condition", ["true", "k % 7 = 3", "s = 'paid'", "s IS NULL", "k > 4009"])
+def test_short_fragments_with_dictionaries_are_joined(of_short_fragments: lance_sql.Dataset, condition: str) -> None:
+    type = pa.dictionary(pa.int32(), pa.string())
+    found = list(of_short_fragments.scan(filter=condition).with_types({"s": type}).to_reader())
+    assert len(found) <= 3
+    read = pa.Table.from_batches(found)
+    assert read.schema.field("s").type == type
+    expected = duckdb.sql(f"SELECT * FROM JOINED WHERE {condition} ORDER BY k").fetchall()
+    assert list(zip(*read.to_pydict().values(), strict=True)) == expected
