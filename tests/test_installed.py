@@ -19,10 +19,9 @@ from tests.documents import ROOT
 USE = """
 import lance_sql, lance_sql.providers, lance_sql.cli, lance_sql.reads.scan.scan
 from lance_sql import _kernels
-from lance_sql.providers import connect
 orders = lance_sql.open(PATH)
 assert orders.count_rows() == 370
-assert connect().execute(f"SELECT count(*) FROM '{PATH}'").fetchall() == [(370,)]
+assert lance_sql.connect().execute(f"SELECT count(*) FROM '{PATH}'").fetchall() == [(370,)]
 print(lance_sql.reads.scan.scan.__file__)
 print(_kernels.__file__)
 print(lance_sql.providers.__file__)

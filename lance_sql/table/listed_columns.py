@@ -79,11 +79,16 @@ class FieldsToRead:
         self.delivered = delivered or {}
         self._plain: dict[ListedFiles, PlainColumns] = {}
 
-    @cached_property
+    @property
     def without_dictionaries(self) -> FieldsToRead:
         """The same fields, of which none becomes a dictionary, so that values of several fragments can be joined."""
+        return self if self._in_plain_types is None else self._in_plain_types
+
+    @cached_property
+    def _in_plain_types(self) -> FieldsToRead | None:
+        """None if no field becomes a dictionary: a reference to itself would be a cycle."""
         plain = {id: type for id, type in self.delivered.items() if not pa.types.is_dictionary(type)}
-        return self if len(plain) == len(self.delivered) else FieldsToRead(self.fields, plain)
+        return None if len(plain) == len(self.delivered) else FieldsToRead(self.fields, plain)
 
     def plain_columns(self, files: ListedFiles) -> PlainColumns:
         """Returns the columns of the fields without nesting, found once for all fragments that list the same."""
