@@ -185,7 +185,8 @@ def test_the_kernels_read_what_python_reads(data: st.DataObject, table: Dataset)
     for column, array in zip(found, expected, strict=True):
         column.validate(full=True)
         assert column.type == (delivered or array.type)
-        assert _plain(column).equals(_plain(array))
+        # decimals may be delivered in fewer bits
+        assert _plain(column).cast(_plain(array).type).equals(_plain(array))
 
 
 def has_dictionaries(column: Any) -> bool:
