@@ -3,8 +3,8 @@
     python -m tests.lifecycles.services --threads 20 --minutes 10
 
 Appends and merges write pairs of rows whose amounts sum to 0; reads, SQL and changes must see whole pairs.
-Each cursor must deliver every row once. At the end each row whose commit succeeded is there once, a row whose
-commit failed is there at most once, and the memory, threads and descriptors of the process have stayed the same.
+Each cursor must deliver every row once. At the end each row whose commit succeeded is there once, and a row whose
+commit failed is there at most once. The memory, threads and descriptors of the process are printed on the way.
 """
 
 from __future__ import annotations
@@ -38,15 +38,19 @@ FIRST: Final = 100
 
 
 def serve(pipe: Connection) -> None:
-    """Serves a bucket until the pipe ends; one request in many fails."""
+    """Serves a bucket. After the first message one request in many fails, and after the second none."""
     draw = random.Random(0)
 
     def inject(_: Request) -> Fault | None:
         return draw.choice(FAULTS) if draw.randrange(ONE_IN) == 0 else None
 
     bucket = Bucket(BUCKET)
-    with Proxy(bucket) as proxy, proxy.injecting(inject):
+    with Proxy(bucket) as proxy:
         pipe.send(Place(proxy, bucket).options)
+        for each in (inject, None):
+            pipe.recv()
+            proxy.inject = each
+            pipe.send(None)
         pipe.recv()
 
 
@@ -208,6 +212,8 @@ def run(threads: int, seconds: float) -> tuple[Service, list[str]]:
     service = Service(pipe.recv())
     try:
         lance_sql.write(rows(0), URI, storage_options=service.options)
+        pipe.send(None)
+        pipe.recv()
         end = time.monotonic() + seconds
         workers = [
             threading.Thread(target=work, args=(service, number, end), name=f"worker{number}")
@@ -220,10 +226,12 @@ def run(threads: int, seconds: float) -> tuple[Service, list[str]]:
             memory, number, descriptors = held()
             print(f"{sum(service.done.values()):>8} done, {memory} MiB, {number} threads, {descriptors} descriptors")
             sys.stdout.flush()
+        pipe.send(None)
+        pipe.recv()
         return service, check(service)
     finally:
-        pipe.send(None)
-        server.join(10)
+        server.terminate()
+        server.join()
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""`--storage KEY=VALUE` of the command line."""
+"""`--storage KEY=VALUE` of the command line, and what the client of a store is given."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import lance_sql
 from lance_sql.cli.main import main
+from lance_sql.store import ObjectStore
 from lance_sql.store.access import Access
 from tests.object_stores.places import Place
 
@@ -64,3 +65,9 @@ def test_mistakes(given: str) -> None:
     result = CliRunner().invoke(main, ["head", "s3://b/t.lance", "--storage", given])
     assert result.exit_code == 2
     assert f"{given!r} is not of the form KEY=VALUE" in result.output
+
+
+@pytest.mark.parametrize(("given", "expected"), [({}, "15s"), ({"pool_idle_timeout": "60s"}, "60s")])
+def test_idle_connections_are_closed(place: Place, given: dict[str, str], expected: str) -> None:
+    store = ObjectStore(place.new_uri(), place.options | given)
+    assert store._client.client_options["pool_idle_timeout"] == expected
