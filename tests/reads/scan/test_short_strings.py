@@ -130,5 +130,5 @@ def test_short_fragments_with_dictionaries_are_joined(of_short_fragments: lance_
     assert len(found) <= 3
     read = pa.Table.from_batches(found)
     assert read.schema.field("s").type == type
-    expected = duckdb.sql(f"SELECT * FROM JOINED WHERE {condition} ORDER BY k").fetchall()
+    expected = duckdb.execute(f"SELECT * FROM JOINED WHERE {condition} ORDER BY k").fetchall()
     assert list(zip(*read.to_pydict().values(), strict=True)) == expected
