@@ -5,7 +5,6 @@ This module imports no table code, because imports take most of the time until a
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
@@ -111,6 +110,11 @@ _STATEMENTS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         ("lance_set_column_metadata", "lance_unset_column_metadata"), "COMMENT ON COLUMN 'x.lance'.c IS 'text'"
     ),
+    **{
+        f"lance_{verb}_{kind}_metadata": f"SELECT Count FROM lance_{verb}_{kind}_metadata(..) as a statement of its own"
+        for verb in ("set", "unset")
+        for kind in ("schema", "table")
+    },
 }
 """Functions of the official extension that change a table, and the statements instead: an engine may call a table
 function when it explains a query, or twice."""
@@ -118,8 +122,6 @@ function when it explains a query, or twice."""
 
 def unknown(function: str) -> InvalidArgument | UnsupportedFeature:
     """Returns the error for a function that is none of the table functions."""
-    if re.match("lance_(un)?set_schema_metadata", function):
-        return UnsupportedFeature(f"{function} is not supported: write the schema with its metadata")
     if function in _STATEMENTS:
         return UnsupportedFeature(f"{function} would change a table inside of a query: write {_STATEMENTS[function]}")
     return InvalidArgument(f"No table function {function!r}; functions: {', '.join(sorted(FUNCTIONS))}")

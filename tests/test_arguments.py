@@ -150,7 +150,15 @@ CHECKED = {"scanner", "to_table", "to_batches", "head", "count_rows"}
 OPTIONS = {
     *("add_columns", "alter_column", "append", "begin_write", "compact", "delete", "drop", "drop_columns"),
     *("enable_stable_row_ids", "maintain", "merge", "optimize", "publish", "rename_columns", "restore", "search"),
-    *("search_changes", "set", "update", "update_field_metadata", "write"),
+    *(
+        "search_changes",
+        "set",
+        "update",
+        "update_field_metadata",
+        "update_schema_metadata",
+        "update_table_metadata",
+        "write",
+    ),
 }
 
 
@@ -333,6 +341,8 @@ def _changes(table: Dataset) -> dict[str, Callable[..., Any]]:
         "restore": partial(with_rule.restore, 1),
         "update_config": partial(with_rule.config.update, {"a": "b"}),
         "update_field_metadata": partial(with_rule.config.update_field_metadata, "i", {"comment": "x"}),
+        "update_table_metadata": partial(with_rule.config.update_table_metadata, {"a": "b"}),
+        "update_schema_metadata": partial(with_rule.config.update_schema_metadata, {"a": "b"}),
         "enable_stable_row_ids": plain.maintenance.enable_stable_row_ids,
         "set_rule": partial(with_rule.rules.set, "big", "i > 0"),
         "drop_rule": partial(with_rule.rules.drop, "big"),

@@ -42,6 +42,7 @@ class Indices(Named[D, IndexSummary]):
         *,
         name: str | None = None,
         replace: bool = False,
+        train: bool = True,
         progress: Progress | None = None,
         properties: Mapping[str, str] | None = None,
         job: str | None = None,
@@ -55,6 +56,7 @@ class Indices(Named[D, IndexSummary]):
             for words
         name: defaults to `<column>_idx`
         replace: replace an index of that name, instead of raising an error
+        train: False leaves the index empty until `optimize`, for all kinds but those of vectors and words
         progress, properties, job: as for every change
         options: for vectors `metric`, `num_partitions`, for "ivf_pq" `num_sub_vectors` and `num_bits`, for "ivf_rq"
             `num_bits`; for words `with_position`, `language`, `stem`, `base_tokenizer` and others, see docs/search.md
@@ -72,6 +74,7 @@ class Indices(Named[D, IndexSummary]):
             kind,
             name=name,
             replace_existing=replace,
+            train=train,
             options=options,
         )
 

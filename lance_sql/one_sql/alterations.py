@@ -18,18 +18,14 @@ import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import in_catalogs, table_properties, upkeep
-from lance_sql.one_sql.column_definitions import (
-    COMMENT,
-    arrow_type,
-    read_column,
-    read_columns,
-)
+from lance_sql.one_sql.column_definitions import arrow_type, read_column, read_columns
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Naming, Renaming, Task
 from lance_sql.one_sql.token_reader import TableName, TokenReader
 from lance_sql.one_sql.writing_statements import Change, column_in
 from lance_sql.providers.attached import Place
 from lance_sql.table import address
+from lance_sql.table.manifest import COMMENT
 from lance_sql.writes.statements import maintenance
 
 
@@ -38,7 +34,7 @@ def set_comment(path: str, column: str | None, text: str | None) -> Change:
 
     def work(dataset: Dataset, engine: Engine) -> Dataset:
         if column is None:
-            return dataset.config.update({COMMENT: text})
+            return Dataset(maintenance.set_comment(dataset.snapshot, text))
         return dataset.config.update_field_metadata(column_in(column, dataset), {COMMENT: text})
 
     return upkeep.Upkeep(path, work)
@@ -70,16 +66,23 @@ def _add(read: TokenReader, path: str) -> Change:
     if read.next_words(1) == ("(",):
         columns = list(read_columns(read))
     else:
-        columns = [read_column(read)]
+        columns = [read_column(read, with_default=True)]
         while read.accept(","):
             if not read.accept("ADD", "COLUMN"):
                 read.accept("ADD")
-            columns.append(read_column(read))
+            columns.append(read_column(read, with_default=True))
+    num_defaults = sum(each.default is not None for each in columns)
+    if 0 < num_defaults < len(columns):
+        raise UnsupportedFeature("ADD COLUMN with and without DEFAULT are two changes: write two statements")
 
     def work(dataset: Dataset, engine: Engine) -> Dataset | None:
         known = {name.lower() for name in dataset.schema.names}
         wanted = [each for each in columns if not (if_not_exists and each.name.lower() in known)]
-        return dataset.add_columns([each.field(engine, read.dialect) for each in wanted]) if wanted else None
+        if not wanted:
+            return None
+        if num_defaults:
+            return dataset.add_columns({each.name: each.value(read.dialect) for each in wanted})
+        return dataset.add_columns([each.field(engine, read.dialect) for each in wanted])
 
     return upkeep.Upkeep(path, work)
 

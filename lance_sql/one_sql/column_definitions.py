@@ -13,20 +13,22 @@ from lance_sql.format.schema import primary_key
 from lance_sql.one_sql.dialects import parse
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.token_reader import TokenReader
-
-COMMENT: Final = "comment"
-"""Key of a comment in the config of a table and in the metadata of a column."""
+from lance_sql.table.manifest import COMMENT
 
 
 @dataclass(frozen=True)
 class ColumnDefinition:
-    """Column as typed; `key` is its position in the primary key, from 1, or 0."""
+    """Column as typed; `key` is its position in the primary key, from 1, or 0.
+
+    default: the value of existing rows
+    """
 
     name: str
     type: str
     nullable: bool = True
     comment: str | None = None
     key: int = 0
+    default: str | None = None
 
     def field(self, engine: Engine, dialect: Dialect) -> pa.Field:
         """Converts the column to an Arrow field, with the types of the engine.
@@ -40,6 +42,18 @@ class ColumnDefinition:
             metadata |= {primary_key.KEY: "true", primary_key.POSITION: str(self.key)}
         type = arrow_type(self.type, engine, dialect)
         return pa.field(self.name, type, self.nullable and not self.key, metadata or None)
+
+    def value(self, dialect: Dialect) -> str:
+        """Returns the default in the column's type, as SQL of `Dataset.add_columns`.
+
+        raises: UnsupportedFeature for clauses beside it
+        """
+        if not self.nullable or self.key or self.comment is not None:
+            raise UnsupportedFeature(
+                f"Column {self.name} with DEFAULT takes no other clause: add it, then use ALTER COLUMN or COMMENT ON"
+            )
+        (query,) = parse(f"SELECT CAST({self.default} AS {self.type}) AS c", dialect)
+        return str(query.expressions[0].this.sql(dialect="duckdb"))
 
 
 def arrow_type(text: str, engine: Engine, dialect: Dialect) -> pa.DataType:
@@ -98,10 +112,14 @@ _BEHIND_TYPE: Final = (
 )
 
 
-def read_column(read: TokenReader) -> ColumnDefinition:
+def read_column(read: TokenReader, *, with_default: bool = False) -> ColumnDefinition:
+    """Parses a column.
+
+    with_default: its DEFAULT can be computed for existing rows
+    """
     name = read.name("a column")
     type = read.type(*_BEHIND_TYPE, "FIRST", "AFTER")
-    nullable, key, comment = True, 0, None
+    nullable, key, comment, default = True, 0, None, None
     while not read.is_at_end and read.next_words(1)[0] not in (",", ")"):
         if read.accept("NOT", "NULL"):
             nullable = False
@@ -111,6 +129,8 @@ def read_column(read: TokenReader) -> ColumnDefinition:
             key = 1
         elif read.accept("COMMENT"):
             comment = read.value("a comment")
+        elif with_default and read.accept("DEFAULT"):
+            default = read.expression(*_BEHIND_TYPE, "FIRST", "AFTER")
         elif read.accept_one("DEFAULT", "GENERATED", "AS"):
             raise UnsupportedFeature(
                 f"Column {name} cannot have a default or computed value: add the column, then UPDATE .. SET"
@@ -118,4 +138,4 @@ def read_column(read: TokenReader) -> ColumnDefinition:
         else:
             word = read.next_words(1)[0]
             raise UnsupportedFeature(f"Column {name} .. {word} is not supported: use NOT NULL, PRIMARY KEY or COMMENT")
-    return ColumnDefinition(name, type, nullable, comment, key)
+    return ColumnDefinition(name, type, nullable, comment, key, default)

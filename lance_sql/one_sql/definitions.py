@@ -19,7 +19,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import TableExists, TableNotFound, UnsupportedFeature
 from lance_sql.jobs.writing import write
 from lance_sql.one_sql import alterations, in_catalogs, upkeep
-from lance_sql.one_sql.column_definitions import COMMENT, ColumnDefinition, read_columns
+from lance_sql.one_sql.column_definitions import ColumnDefinition, read_columns
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.inserting import Creation
 from lance_sql.one_sql.table_properties import TableProperties, table_properties
@@ -27,6 +27,7 @@ from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
 from lance_sql.one_sql.writing_statements import Change
 from lance_sql.table import address
+from lance_sql.table.manifest import COMMENT
 
 
 @dataclass(frozen=True)

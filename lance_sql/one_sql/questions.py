@@ -111,7 +111,6 @@ def _config(dataset: Dataset) -> pa.Table:
 def _detail(dataset: Dataset) -> pa.Table:
     files = metadata_tables.files(dataset)
     sizes = [size for size in files["bytes"].to_pylist() if size is not None]
-    config = dataset.snapshot.manifest.config
     row = {
         "format": "lance",
         "path": dataset.uri,
@@ -122,7 +121,7 @@ def _detail(dataset: Dataset) -> pa.Table:
         "files": files.num_rows,
         "bytes": sum(sizes),
         "primary_key": list(primary_key.primary_key(dataset.snapshot.manifest.schema)),
-        "comment": config.get("comment"),
+        "comment": dataset.snapshot.manifest.comment,
     }
     return pa.Table.from_pylist([row], schema=_DETAIL)
 

@@ -99,6 +99,8 @@ _FIRST: Final = {spelling.split()[0] for spelling in (*STATEMENTS, *TARGETS)} - 
 _CLAUSES: Final = ("BEFORE", "CHANGES", "SUMMARIZE", "SYSTEM_TIME", "SYSTEM_VERSION", "TABLE", "VERSIONS BETWEEN")
 _WORDS: Final = re.compile(
     rf"\b({_any((*_FIRST, *_CLAUSES, *FUNCTIONS, 'VERSION', 'TIMESTAMP AS'))})\b|=>|@|\.lance\b(?!')|\bAT\s*\("
+    # a function that changes a table
+    r"|\blance_(set|unset|create|compact|cleanup)_\w+\s*\("
     # an argument that is named by =
     r"|\blance_\w+\s*\((?:[^()]|\([^()]*\))*?\w\"?\s*=(?![=>])",
     re.IGNORECASE,

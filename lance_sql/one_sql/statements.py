@@ -14,6 +14,7 @@ from lance_sql.one_sql import (
     applying,
     attaching,
     by_tokens,
+    calls,
     changing,
     definitions,
     inserting,
@@ -111,6 +112,8 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
 
 def _about_table(read: TokenReader, in_own_words: bool) -> Change | Task | None:
     """Reads a statement on a whole table; returns None for others, and for those on tables of the engine."""
+    if (called := calls.call(read)) is not None:
+        return called
     verb = next((STATEMENTS[spelling] for spelling in _LONGEST_FIRST if read.begins_with(spelling)), None)
     if verb is None:
         return None

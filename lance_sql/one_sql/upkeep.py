@@ -202,6 +202,7 @@ def _index(read: TokenReader, path: str, name: str | None, if_not_exists: bool, 
     kind = kind or _using(read) or "btree"
     options = _options(read) if read.accept("WITH") else {}
     read.end()
+    train = _flag(options, "train", True)
     for option in options:
         if option in inspect.signature(Indices.create).parameters:
             raise InvalidArgument(f"CREATE INDEX .. WITH has no option {option!r}")
@@ -211,7 +212,7 @@ def _index(read: TokenReader, path: str, name: str | None, if_not_exists: bool, 
         index_names = {index.name for index in dataset.indices.list()}
         if if_not_exists and (name or f"{column}_idx") in index_names:
             return None
-        return dataset.indices.create(column, kind, name=name, replace=replace, **chosen)
+        return dataset.indices.create(column, kind, name=name, replace=replace, train=train, **chosen)
 
     return Upkeep(path, work)
 
@@ -232,6 +233,17 @@ def _options(read: TokenReader) -> dict[str, Any]:
             read.expect(")")
             break
     return options
+
+
+def _flag(options: dict[str, Any], name: str, default: bool) -> bool:
+    """Takes an option that is true or false.
+
+    raises: InvalidArgument
+    """
+    value = options.pop(name, default)
+    if not isinstance(value, bool):
+        raise InvalidArgument(f"The option {name} = {value!r} is neither true nor false")
+    return value
 
 
 def _renamed(options: dict[str, Any], names: Mapping[str, str], statement: str) -> dict[str, Any]:

@@ -34,6 +34,8 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MOST_SHARED_FIELDS: Final = 256
 # Of the index entry of the write-ahead log.
 _LOG_NAME: Final = b"__lance_mem_wal"
+COMMENT: Final = "comment"
+"""Key of a comment, in the metadata of a table and of its columns."""
 LIBRARY: Final = "lance-sql"
 """Name of this writer in manifests."""
 
@@ -94,6 +96,12 @@ class Manifest:
     transaction_section: int | None
     names_log: bool = False
     origin: ManifestMessage | None = dataclasses.field(default=None, repr=False, compare=False)
+
+    @property
+    def comment(self) -> str | None:
+        """The comment of the table: COMMENT ON and other libraries have it in the metadata, CREATE TABLE in the config,
+        because the message of a table's first version has no metadata."""
+        return self.table_metadata.get(COMMENT, self.config.get(COMMENT))
 
     @property
     def has_stable_row_ids(self) -> bool:

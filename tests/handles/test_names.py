@@ -29,7 +29,7 @@ NAMES = {
     "indices": ("list", "create", "drop", "optimize"),
     "rules": ("list", "set", "drop", "check"),
     "cursors": ("list", "open"),
-    "config": ("list", "update", "update_field_metadata"),
+    "config": ("list", "update", "update_field_metadata", "update_schema_metadata", "update_table_metadata"),
     "maintenance": (
         *("compact", "plan_compaction", "cleanup", "maintain", "analyze", "statistics", "layout"),
         *("enable_stable_row_ids", "num_rows_in_log"),

@@ -18,7 +18,7 @@ from lance_sql.format.schema import Schema
 from lance_sql.table import applied, features, indices, row_ids, versions
 from lance_sql.table.fragment import TOMBSTONE, Fragment
 from lance_sql.table.fragments import Fragments
-from lance_sql.table.manifest import Manifest
+from lance_sql.table.manifest import COMMENT, Manifest
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.bitmaps import U64Set
 from lance_sql.writes.commit import assigned_row_ids, data_files, metadata, unique_fragment_ids
@@ -186,9 +186,13 @@ def _overwrite(draft: Draft, operation: Overwrite) -> None:
     origin = draft.manifest.origin
     # the state of applied changes does not apply to other rows
     config = {key: value for key, value in draft.manifest.config.items() if key != applied.KEY}
+    table_metadata = dict(draft.manifest.table_metadata)
+    if COMMENT in operation.config_upserts:
+        table_metadata.pop(COMMENT, None)
     draft.change(
         schema=operation.schema,
         config={**config, **operation.config_upserts},
+        table_metadata=table_metadata,
         data_format=formats.pop() if formats else operation.file_version or draft.manifest.data_format,
         # new columns have the ids of others
         origin=None if origin is None else origin.without_columns(),

@@ -49,6 +49,7 @@ def create(
     *,
     name: str | None = None,
     replace_existing: bool = False,
+    train: bool = True,
     properties: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> Snapshot:
@@ -58,6 +59,7 @@ def create(
     kind: one of `BUILT` or `ALIASES`, case-insensitive
     name: `<column>_idx` without it
     replace_existing: the same commit removes an index of this name; otherwise it is refused
+    train: without it, the index covers no fragment until `optimize`
     options: of vector and full-text indices; other kinds have none
     raises: ColumnNotFound; InvalidArgument for an unknown kind, an existing name, and members of JSON of several types;
         UnsupportedFeature for types that the kind does not support, and for tables with files of version 0.1
@@ -72,6 +74,8 @@ def create(
         raise InvalidArgument(f"Unknown kind of index {spelled!r}: use {kinds}")
     if options and BUILT[kind].write is not None:
         raise InvalidArgument(f"An index of kind {kind!r} has no option {next(iter(options))!r}: it has none")
+    if not train and BUILT[kind].write is None:
+        raise UnsupportedFeature(f"An index of kind {kind!r} is built from rows: leave train=False out")
     name = check_name(f"{column}_idx" if name is None else name, "index")
 
     def change(session: WriteSession) -> Snapshot:
@@ -81,7 +85,7 @@ def create(
             raise InvalidArgument(f"{latest.name} has an index {name!r} already")
         indexed = _indexed(latest, column, kind)
         how = None
-        fragments = list(latest.manifest.fragments)
+        fragments = list(latest.manifest.fragments) if train else []
         if BUILT[kind].write is None:
             num_rows = sum(each.physical_rows for each in fragments)
             how = search_indices.recipe(kind, indexed.field, num_rows, options or {})

@@ -11,6 +11,7 @@ from lance_sql.format.schema import Field, primary_key
 from lance_sql.format.schema.from_arrow import BLOB_KEY, STORED_EXTENSIONS
 from lance_sql.table import identity, location, refs, versions
 from lance_sql.table.commit_summary import check_properties
+from lance_sql.table.manifest import COMMENT
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.versions import VersionFile, VersionLike
 from lance_sql.values.arguments import check_texts
@@ -89,10 +90,41 @@ def update_config(
 
     raises: InvalidArgument for values that are not text; CommitConflict
     """
-    check_texts(values, "Config values are text")
+    return _update(snapshot, UpdateConfig(config=_entries(values, "Config values are text")), properties)
+
+
+def update_table_metadata(
+    snapshot: Snapshot, values: Mapping[str, str | None], properties: Mapping[str, str] | None = None
+) -> Snapshot:
+    """Sets keys of the metadata of the table, like `update_config`."""
+    return _update(snapshot, UpdateConfig(table_metadata=_entries(values, "Metadata of a table is text")), properties)
+
+
+def update_schema_metadata(
+    snapshot: Snapshot, values: Mapping[str, str | None], properties: Mapping[str, str] | None = None
+) -> Snapshot:
+    """Sets keys of the metadata of the schema, like `update_config`."""
+    return _update(snapshot, UpdateConfig(schema_metadata=_entries(values, "Metadata of a schema is text")), properties)
+
+
+def set_comment(snapshot: Snapshot, text: str | None, properties: Mapping[str, str] | None = None) -> Snapshot:
+    """Sets the comment of the table, which is a key of its metadata; None removes it. One in the config, where CREATE
+    TABLE puts it, is removed."""
+    of_config = UpdateMap({COMMENT: None}) if COMMENT in snapshot.latest().manifest.config else None
+    return _update(snapshot, UpdateConfig(of_config, UpdateMap({COMMENT: text})), properties)
+
+
+def _entries(values: Mapping[str, str | None], rule: str) -> UpdateMap:
+    """
+    raises: InvalidArgument for no value, and for values that are not text
+    """
+    check_texts(values, rule)
     if not values:
         raise InvalidArgument("No key to set: pass at least one")
-    operation = UpdateConfig(config=UpdateMap(dict(values)))
+    return UpdateMap(dict(values))
+
+
+def _update(snapshot: Snapshot, operation: UpdateConfig, properties: Mapping[str, str] | None) -> Snapshot:
     return on_latest(
         snapshot,
         "update_config",
