@@ -75,7 +75,7 @@ import re, resource, sys, threading, time
 if len(sys.argv) > 3:
     resource.setrlimit(resource.RLIMIT_DATA, (int(sys.argv[3]) << 20,) * 2)
 import numpy as np
-import lance_sql, lance_sql.providers.duckdb
+import lance_sql, lance_sql.providers.duckdb.registration
 
 def anonymous():
     # not ru_maxrss, which a process inherits from the one that started it

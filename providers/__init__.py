@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from lance_sql.errors import InvalidArgument
 from lance_sql.values.keywords import suggests_keywords
 
+from . import adapter, attached
+
 if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
@@ -47,21 +49,15 @@ def register(
         raise InvalidArgument("register needs both a name and a table, or neither: pass both")
     if opening and table is None:
         raise InvalidArgument(f"{next(iter(opening))}= is about one table: pass its name and path, or call connect")
-    engine = type(target).__module__.partition(".")[0]
-    if engine in ("duckdb", "_duckdb"):
-        from . import duckdb as provider
-    elif engine == "datafusion":
-        from . import datafusion as provider  # type: ignore[no-redef]  # one of several engines
-    elif engine == "pyspark":
-        from .spark import data_source as provider  # type: ignore[no-redef]  # as above
-    else:
+    engine = adapter.of(target)
+    if engine is None:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
         raise InvalidArgument(
-            f"Cannot register Lance tables with a {kind}: pass a DuckDB connection, a SessionContext or a SparkSession"
+            f"Cannot register Lance tables with a {kind}: pass {adapter.connections(adapter.every())}"
         )
-    target = provider.register(target)
+    target = engine.registration.register(target)
     if name is not None and table is not None:
-        provider.register_table(target, name, _opened(table, opening))
+        engine.registration.register_table(target, name, _opened(table, opening))
     return target
 
 
@@ -87,21 +83,16 @@ def attach(target: Any, folder: str | os.PathLike[str] | Catalog, *, as_: str) -
     from lance_sql.catalogs import Catalog, catalog
     from lance_sql.store.access import within
 
-    from . import attached
-
-    modules = {each.__module__.partition(".")[0] for each in type(target).__mro__}
-    if modules & {"duckdb", "_duckdb"}:
-        from . import duckdb as provider
-    elif "datafusion" in modules:
-        from . import datafusion as provider  # type: ignore[no-redef]  # one of several engines
-    else:
+    engine = adapter.of(target)
+    if engine is None or not engine.attaches:
         kind = f"{type(target).__module__}.{type(target).__qualname__}"
-        raise InvalidArgument(f"Cannot attach a folder to a {kind}: pass a DuckDB connection or a SessionContext")
+        able = filter(lambda each: each.attaches, adapter.every())
+        raise InvalidArgument(f"Cannot attach a folder to a {kind}: pass {adapter.connections(able)}")
     attached_catalog = folder if isinstance(folder, Catalog) else catalog(folder, **attached.access_of(target))
-    target = provider.register(target)
+    target = engine.registration.register(target)
     attached.give_access(target, attached_catalog.access)
     with within(attached.access_of(target)):
-        attached.remember(target, as_, attached_catalog, provider.attach(target, attached_catalog, as_))
+        attached.remember(target, as_, attached_catalog, engine.registration.attach(target, attached_catalog, as_))
     return target
 
 
@@ -109,8 +100,6 @@ def attach_again(target: Any) -> bool:
     """Attaches the catalogs of a DuckDB connection again whose tables are others now. Logs the error of one that cannot
     be listed. Returns whether there was one."""
     from lance_sql.errors import LanceError
-
-    from . import attached
 
     changed = False
     for name, known in attached.of(target).items():
@@ -144,7 +133,7 @@ def read_spark(
     >>> read_spark(spark, "examples/orders.lance", ["id"], "status = 'open'").count()  # doctest: +SKIP
     104
     """
-    if type(spark).__module__.partition(".")[0] != "pyspark":
+    if adapter.of(spark) is not adapter.named("spark"):
         raise InvalidArgument(f"read_spark needs a SparkSession, not a {type(spark).__qualname__}")
     from .spark import data_source as provider
 

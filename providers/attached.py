@@ -142,10 +142,12 @@ class Place:
 
 
 class Names:
-    """The tables that names refer to on a connection or context, while one statement is processed."""
+    """The tables that names refer to on a connection or context, while one statement is processed.
+
+    The engine has no names of its own here; an adapter may return others.
+    """
 
     def __init__(self, target: Any) -> None:
-        self._target = target
         self._catalogs = {name: each.catalog for name, each in of(target).items()}
         self._paths: dict[tuple[str, ...], str | None] = {}
 
@@ -194,69 +196,30 @@ class Names:
 
     @cached_property
     def _schemas(self) -> set[tuple[str, str]]:
-        rows = self._asked("SELECT lower(database_name), lower(schema_name) FROM duckdb_schemas()")
-        return {(database, schema) for database, schema in rows}
+        return set()
 
     @cached_property
     def _current(self) -> tuple[str, str]:
-        rows = self._asked("SELECT lower(current_database()), current_schema()")
-        return rows[0] if rows else ("", "")
+        return "", ""
 
     def _is_temporary(self, name: str) -> bool:
-        query = (
-            "SELECT lower(table_name) FROM duckdb_tables() WHERE temporary"
-            " UNION ALL SELECT lower(view_name) FROM duckdb_views() WHERE temporary"
-        )
-        return (name.lower(),) in self._asked(query)
+        return False
 
     def moment(self, text: str) -> str | None:
-        """Converts a time to text with an offset, by default that of the session. Returns None for DataFusion, and the
-        time unchanged for Spark, whose TIMESTAMP is of this type.
+        """Converts a time to text with an offset, by default that of the session. Returns None for an engine without
+        such times.
 
         raises: InvalidArgument for text that is not a time
         """
-        if not self._is_duckdb:
-            return text if self._is_of("pyspark") else None
-        rows = self._asked("SELECT try_cast($text AS TIMESTAMPTZ)::VARCHAR", {"text": text})
-        if rows == [(None,)]:
-            raise InvalidArgument(f"{text!r} is not a time with a zone")
-        return str(rows[0][0]) if rows else None
+        return None
 
     def has_function(self, name: str) -> bool:
-        """Whether DuckDB has a function of this name; False for other engines."""
-        query = "SELECT 1 FROM duckdb_functions() WHERE function_name = lower($name) LIMIT 1"
-        return bool(self._asked(query, {"name": name}))
+        """Whether the engine is known to have a function of this name."""
+        return False
 
     def is_parsed(self, text: str) -> bool:
-        """Whether DuckDB can parse a text as SQL; False for other engines."""
-        if not self._is_duckdb:
-            return False
-        import duckdb
-
-        try:
-            # PIVOT is several statements in DuckDB 1.5
-            return bool(duckdb.DuckDBPyConnection.extract_statements(self._target, text))
-        except duckdb.Error:
-            return False
-
-    @property
-    def _is_duckdb(self) -> bool:
-        return self._is_of("duckdb", "_duckdb")
-
-    def _is_of(self, *modules: str) -> bool:
-        return any(each.__module__.partition(".")[0] in modules for each in type(self._target).__mro__)
-
-    def _asked(self, query: str, parameters: dict[str, Any] | None = None) -> list[Any]:
-        """Runs a query in DuckDB. Returns no rows for other engines, and in a failed transaction."""
-        if not self._is_duckdb:
-            return []
-        import duckdb
-
-        try:
-            # bypasses the method that parses statements
-            return duckdb.DuckDBPyConnection.execute(self._target, query, parameters or {}).fetchall()
-        except duckdb.Error:
-            return []
+        """Whether the engine is known to parse a text as SQL."""
+        return False
 
 
 def _spelled(catalog: Catalog, name: tuple[str, ...]) -> tuple[str, ...] | None:

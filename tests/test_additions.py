@@ -1,10 +1,11 @@
-"""An encoding, a layout and a kind of index that the format does not have, added by the steps of
+"""An encoding, a layout and a kind of index that the format does not have, and an engine, added by the steps of
 docs/architecture.md.
 """
 
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,6 +30,7 @@ from lance_sql.format.layouts import wire_v2_1 as layout_messages
 from lance_sql.format.layouts.nest import Chain, Slots
 from lance_sql.format.layouts.reading import Reading
 from lance_sql.format.layouts.tree import ConstantLayout, Layer, PageLayout
+from lance_sql.providers import adapter
 from lance_sql.reads.scan.predicates import passing
 from lance_sql.reads.scan.pruning import index_search
 from lance_sql.reads.scan.pruning.covered import Covered
@@ -43,6 +45,7 @@ from lance_sql.values.arrays import U64
 from lance_sql.values.row_ranges import RowRanges
 from lance_sql.writes.statements import index_building
 from lance_sql.writes.statements.index_building import BuiltKind, Destination
+from tests.sqlite_engine import queries
 
 NUM_ROWS = 20_000
 
@@ -266,3 +269,75 @@ def test_every_kind_that_filters_has_a_search_and_every_record_is_asked_by_its_d
     assert {built.kind for built in index_building.BUILT.values()} <= kinds
     assert all(built.versions[1] <= built.kind.max_version for built in index_building.BUILT.values())
     assert len({kind.name for kind in kinds}) == len(kinds)
+
+
+# An engine: SQLite, in the four modules of a folder.
+
+
+@pytest.fixture
+def sqlite(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(adapter.FOLDERS, "sqlite", "tests.sqlite_engine")
+
+
+@pytest.mark.usefixtures("sqlite")
+def test_an_engine(tmp_path: Path) -> None:
+    path, other = tmp_path / "t.lance", tmp_path / "u.lance"
+    lance_sql.write(pa.table({"id": [1, 2, 3], "name": ["a", "b", None], "v": [1.5, 2.5, 3.5]}), path)
+    lance_sql.write(pa.table({"id": [2, 3], "n": [20, 30]}), other)
+    connection = queries.Connection(":memory:")
+    connection.execute("CREATE TABLE own (id)")
+    connection.execute("INSERT INTO own VALUES (3)")
+
+    def run(text: str, *arguments: Any, **given: Any) -> list[Any]:
+        found: list[Any] = lance_sql.sql(text, *arguments, **given).fetchall()
+        return found
+
+    assert run(f"SELECT name, v FROM '{path}' WHERE id >= ? ORDER BY id", [2], "sqlite") == [("b", 2.5), (None, 3.5)]
+    # the dialect of another engine, and tables of the connection
+    join = f"SELECT t.id, n FROM '{path}' t JOIN '{other}' USING (id) WHERE t.id IN (SELECT id FROM own)"
+    assert run(join, connection=connection, dialect="duckdb") == [(3, 30)]
+    assert run(f"SELECT count(*) FROM '{path}'", engine="sqlite") == [(3,)]
+    run(f"INSERT INTO '{path}' SELECT id + 10, 'new', n FROM '{other}'", engine="sqlite")
+    run(f"DELETE FROM '{path}' WHERE id = 1", engine="sqlite")
+    assert lance_sql.open(path).to_table().to_pydict() == {
+        "id": [2, 3, 12, 13],
+        "name": ["b", None, "new", "new"],
+        "v": [2.5, 3.5, 20.0, 30.0],
+    }
+    assert run(f"SELECT sum(id) FROM '{path}' VERSION AS OF 1", engine="sqlite") == [(6,)]
+    changes = f"SELECT _change_type FROM lance_changes('{path}', 2, 3) ORDER BY 1"
+    assert run(changes, engine="sqlite") == [("delete",), ("insert",), ("insert",)]
+    lance_sql.register(connection, "copy", path)
+    assert connection.execute("SELECT max(v) FROM copy").fetchall() == [(30.0,)]
+
+
+@pytest.mark.usefixtures("sqlite")
+def test_an_engine_reads_only_what_a_query_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lance_sql.write(table(), tmp_path / "t.lance")
+    read: list[pa.Table] = []
+    rows = queries.rows
+    monkeypatch.setattr(queries, "rows", lambda source: read.append(rows(source)) or read[-1])  # type: ignore[func-returns-value]
+    lance_sql.sql(f"SELECT n FROM '{tmp_path / 't.lance'}' WHERE id < 5", engine="sqlite").fetchall()
+    assert [(each.column_names, each.num_rows) for each in read] == [(["id", "n"], 5)]
+
+
+@pytest.mark.usefixtures("sqlite")
+def test_an_engine_names_what_it_cannot_do(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write(pa.table({"id": [1]}), path)
+    for text, match in (
+        (f"SELECT id FROM '{path}' QUALIFY row_number() OVER (ORDER BY id) = 1", "SQLite does not support QUALIFY"),
+        (f"SELECT nosuch(id) FROM '{path}'", "SQLite .*no such function"),
+        (f"MERGE INTO '{path}' t USING own s ON t.id = s.id WHEN MATCHED THEN DELETE", "engine='duckdb' does$"),
+        (
+            f"CREATE MATERIALIZED VIEW '{tmp_path / 'v.lance'}' AS SELECT 1 AS a",
+            "SQLite cannot compute materialized views",
+        ),
+        (f"ATTACH '{tmp_path}' AS lake (TYPE lance)", "ATTACH is for "),
+    ):
+        with pytest.raises(lance_sql.UnsupportedFeature, match=match):
+            lance_sql.sql(text, engine="sqlite", dialect="duckdb").fetchall()
+    with pytest.raises(lance_sql.InvalidArgument, match="a SparkSession or an SQLite connection"):
+        lance_sql.sql("SELECT 1", connection=object())
+    with pytest.raises(lance_sql.InvalidArgument, match="Cannot attach a folder to a sqlite3"):
+        lance_sql.attach(sqlite3.connect(":memory:"), tmp_path, as_="lake")

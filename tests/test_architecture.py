@@ -11,6 +11,8 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+from lance_sql.providers import adapter
+
 ROOT = Path(__file__).parents[1]
 
 FLOORS = (
@@ -148,6 +150,53 @@ def test_the_core_imports_no_engine() -> None:
         if found.partition(".")[0] in ENGINES
     ]
     assert not engines
+
+
+def compared(tree: ast.AST) -> Iterator[str]:
+    """The texts that values are compared with, looked up by, or matched against."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Compare():
+                parts: list[ast.expr] = [node.left, *node.comparators]
+            case ast.Dict():
+                parts = [key for key in node.keys if key is not None]
+            case ast.MatchValue():
+                parts = [node.value]
+            case _:
+                continue
+        for part in parts:
+            inner = part.elts if isinstance(part, ast.Tuple | ast.List | ast.Set) else [part]
+            yield from (each.value for each in inner if isinstance(each, ast.Constant) and isinstance(each.value, str))
+
+
+def engines_asked_by_name(name: str, tree: ast.AST) -> set[str]:
+    """The engines whose name a module compares, if it is not a module about the engine."""
+    every = adapter.every()
+    known = {engine: engine for engine in adapter.FOLDERS} | {
+        each: engine.name for engine in every for each in engine.modules
+    }
+    return {known[each] for each in compared(tree) if each in known and known[each] not in re.split(r"[._]", name)}
+
+
+def test_engines_are_asked_what_they_can_do() -> None:
+    asked = {name: engines_asked_by_name(name, ast.parse(path.read_text())) for name, path in modules()}
+    # the sessions of Sail are those of Spark, and a frame of Spark may be the rows of a write
+    exempt = ("providers.spark.sessions", "writes.statements.frames")
+    assert {name: found for name, found in asked.items() if found and name not in exempt} == {}
+
+
+def test_a_comparison_with_the_name_of_an_engine_is_found() -> None:
+    for text in (
+        "is_kept = self.name == 'duckdb'",
+        "if 'spark' != engine: pass",
+        "name in ('spark', 'databricks')",
+        "match name:\n    case 'datafusion': pass",
+        "{'sail': 1}[name]",
+        "kind in {'pyspark'}",
+    ):
+        assert engines_asked_by_name("one_sql.running", ast.parse(text)), text
+    assert not engines_asked_by_name("providers.duckdb.queries", ast.parse("module == '_duckdb'"))
+    assert not engines_asked_by_name("one_sql.running", ast.parse("named('duckdb'); name == 'sqlite'"))
 
 
 def test_every_module_has_a_floor() -> None:

@@ -19,7 +19,8 @@ from lance_sql.one_sql.statements import Statement, for_duckdb
 from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.writing_statements import Change
 from lance_sql.one_sql.written import Written
-from lance_sql.providers import attached
+from lance_sql.providers.adapter import named
+from lance_sql.providers.duckdb.names import DuckDBNames
 
 if TYPE_CHECKING:
     from lance_sql.cli.statements import Consent
@@ -35,7 +36,7 @@ def understood(connection: Any, sql: str) -> list[Any]:
     raises: DuckDB's own errors; InvalidArgument and UnsupportedFeature for those on Lance tables
     """
     statements: list[Any] = []
-    with looked_up_in(attached.Names(connection)):
+    with looked_up_in(DuckDBNames(connection)):
         parts = for_duckdb(sql)
     for part in parts:
         statements += [part] if isinstance(part, Statement) else of_duckdb(connection, part)
@@ -47,7 +48,7 @@ def carry_out(connection: Any, statement: Statement, consent: Consent, *, quiet:
     engine = _engine(connection)
     if not consent.dry_run and (statement.task is None or statement.task.changes):
         engine.check_no_transaction()
-    with looked_up_in(attached.Names(connection)):
+    with looked_up_in(DuckDBNames(connection)):
         if statement.task is not None:
             return _perform(statement.task, engine, consent)
         assert statement.change is not None, "no query"
@@ -63,7 +64,7 @@ def _perform(task: Task, engine: Engine, consent: Consent) -> pa.Table | None:
 
 
 def _engine(connection: Any) -> Engine:
-    return Engine("duckdb", connection, is_spoken=True)
+    return Engine(named("duckdb"), connection, is_spoken=True)
 
 
 def _change_in_words(written: Written, *, is_done: bool = False) -> str | None:

@@ -34,7 +34,7 @@ class Attachment(Task):
     changes = False
 
     def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
-        if not engine.is_given or engine.name == "spark":
+        if not engine.is_given or not engine.adapter.attaches:
             raise UnsupportedFeature(
                 "ATTACH is for DuckDB and DataFusion, on a connection that stays open: pass connection= or session="
             )
@@ -56,12 +56,10 @@ class Detachment(Task):
     changes = False
 
     def run(self, engine: Engine, *, dry_run: bool = False) -> pa.Table:
-        if engine.name != "duckdb":
+        if not engine.adapter.lists_tables:
             raise UnsupportedFeature(f"{engine.title} has no DETACH: use another session without {self.name}")
         if not dry_run:
-            from lance_sql.providers.duckdb import detach
-
-            detach(engine.target, self.name)
+            engine.adapter.registration.detach(engine.target, self.name)
             attached.forget(engine.target, self.name)
         return pa.table({"name": [self.name], "done": [not dry_run]})
 

@@ -13,10 +13,11 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.one_sql.clauses import Name, name_at
-from lance_sql.one_sql.dialects import OwnQuery, OwnWords, tokenize, tokenize_commands
+from lance_sql.one_sql.dialects import tokenize, tokenize_commands
 from lance_sql.one_sql.named_tables import is_path, path_of_name
 from lance_sql.one_sql.spellings import TARGETS, VERSIONS
 from lance_sql.one_sql.text_edits import edited, over, own_words
+from lance_sql.values.typed_sql import OwnQuery, OwnWords
 
 _READS: Final = ("FROM", "JOIN", ",", "TABLE", "DESCRIBE", "DESC", "SUMMARIZE", "PIVOT", "UNPIVOT")
 _WITH_FROM: Final = ("EXTRACT", "OVERLAY", "SUBSTRING", "TRIM")

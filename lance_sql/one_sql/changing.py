@@ -13,11 +13,11 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.jobs.distributed import CHANGE
 from lance_sql.one_sql import row_changes
-from lance_sql.one_sql.dialects import OwnWords
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.row_changes import Assign
 from lance_sql.one_sql.writing_statements import Change, column_in, only, target
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.values.typed_sql import OwnWords
 
 _CLAUSE: Final = 1
 

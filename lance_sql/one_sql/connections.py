@@ -86,12 +86,12 @@ def connect(
             f"{table} is a Lance table, not a database of DuckDB: query it with connect().sql(\"FROM '{table}'\")"
         )
     try:
-        from lance_sql.providers import duckdb as provider
+        from lance_sql.providers.duckdb import registration
     except ImportError as error:
         raise UnsupportedFeature(f"DuckDB is not installed ({error}): {install_command('duckdb')}") from error
     from lance_sql.providers.duckdb import connection as duckdb_connection
 
-    connection: Any = provider.connect(database, statistics_cache=statistics_cache, access=access, **of_duckdb)
+    connection: Any = registration.connect(database, statistics_cache=statistics_cache, access=access, **of_duckdb)
     connection = duckdb_connection.listening(connection, _Statements())
     catalogs = catalog if isinstance(catalog, Mapping) else {} if catalog is None else {"lake": catalog}
     for name, location in catalogs.items():
@@ -117,8 +117,9 @@ class _Statements:
 
     def parts(self, connection: Any, text: str) -> list[Any] | None:
         from lance_sql.providers import attached
+        from lance_sql.providers.duckdb.names import DuckDBNames
 
-        names = attached.Names(connection)
+        names = DuckDBNames(connection)
         if names.has_catalogs and (spellings.lists_tables(text) or attached.names_unlisted(connection, text)):
             self.sees_others(connection)
         if not may_be_ours(text, has_catalogs=names.has_catalogs):
@@ -128,7 +129,7 @@ class _Statements:
         return on_connections.parts(text, names)
 
     def sees_others(self, connection: Any) -> bool:
-        from lance_sql.providers.duckdb.queries import is_in_transaction
+        from lance_sql.providers.duckdb.results import is_in_transaction
 
         return not is_in_transaction(connection) and attach_again(connection)
 

@@ -9,30 +9,23 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from importlib import import_module
 from typing import Any, Final
 
 import pyarrow as pa
 from sqlglot import exp
 
-from lance_sql.errors import ColumnNotFound, InvalidArgument, LanceError, UnsupportedFeature, missing_package
+from lance_sql.errors import ColumnNotFound, InvalidArgument, LanceError, UnsupportedFeature
 from lance_sql.one_sql.counting import counted_rows, counted_table
-from lance_sql.one_sql.dialects import ENGINES, TITLES, joined
 from lance_sql.one_sql.references import Reference
 from lance_sql.one_sql.translation import Translated, translate
 from lance_sql.providers import attach
+from lance_sql.providers.adapter import FOLDERS, Adapter, Request, connections, every, named, of
 from lance_sql.providers.attached import Place
 from lance_sql.providers.sources import Source, open_source
 from lance_sql.values.local_paths import expanded
 
 _LOG: Final = logging.getLogger("lance_sql")
-
-_MODULES: Final[Mapping[str, str]] = {
-    "duckdb": "duckdb",
-    "_duckdb": "duckdb",
-    "datafusion": "datafusion",
-    "pyspark": "spark",
-}
+_NAMES: Final = ", ".join(map(repr, FOLDERS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +42,7 @@ class Prepared:
     names: tuple[str, ...]
     read: Callable[[], pa.RecordBatchReader]
     engine: str
-    errors: type[Exception] | tuple[type[Exception], ...]
+    errors: tuple[type[Exception], ...]
 
     def reader(self) -> pa.RecordBatchReader:
         """Returns the rows as a stream.
@@ -84,20 +77,30 @@ class Engine:
 
     target: of the engine
     is_spoken: statements are written in its own dialect
-    parameters: of a prepared statement, by their names; DuckDB's alone
+    parameters: of a prepared statement, by their names; only on a connection that runs statements as typed
     is_given: the user gave the target, which outlives the statement
     """
 
-    name: str
+    adapter: Adapter
     target: Any
     is_spoken: bool
     parameters: Mapping[str, Any] = field(default_factory=dict)
     is_given: bool = True
 
     @property
+    def name(self) -> str:
+        """Name of the engine and of its dialect."""
+        return str(self.adapter.name)
+
+    @property
     def title(self) -> str:
         """Name for users."""
-        return TITLES[self.name]
+        return str(self.adapter.title)
+
+    @property
+    def runs_as_typed(self) -> bool:
+        """Whether statements run as typed, and raise errors of the engine."""
+        return self.is_spoken and self.adapter.runs_as_typed
 
     def prepare(
         self,
@@ -119,52 +122,54 @@ class Engine:
         raises: UnsupportedFeature for features that the engine lacks; TableNotFound and the like; errors of DuckDB and
             Spark for statements in their own dialects; InvalidArgument, ColumnNotFound for those that are not typed
         """
-        provider = _provider(self.name)
+        queries = self.adapter.queries
         if opening is None:
-            opening = _opened_by_workers if self.name == "spark" else opened
-        translated = translate(query, self.name, opening)
-        sources = {**translated.sources, **(known or {})}
+            opening = _opened_by_workers if self.adapter.has_workers else opened
+        translated = translate(query, self.adapter, opening)
         counted = None if types else counted_table(query, translated.sources)
+        request = Request(
+            translated.sql,
+            {**translated.sources, **(known or {})},
+            types,
+            self.parameters,
+            is_kept=is_kept and counted is None,
+        )
         try:
-            options: dict[str, Any] = {"types": types} if types else {}
-            if self.parameters:
-                options["parameters"] = self.parameters
-            if is_kept and counted is None and self.name == "duckdb":
-                options["is_kept"] = True
-            bind = partial(provider.prepare, self.target, sources=sources, **options)
-            statement, (names, read) = _bound(translated, bind, provider.Errors)
-        except provider.Errors as error:
+            statement, (names, read) = _bound(
+                translated, lambda sql: queries.prepare(self.target, replace(request, sql=sql)), queries.Errors
+            )
+        except queries.Errors as error:
             if not is_typed and self.is_spoken:
                 raise _mistake(self.title, error) from error
-            if self.is_spoken and self.name != "datafusion":
+            if self.runs_as_typed:
                 if (unknown := _UNKNOWN_TABLE.search(str(error))) is not None:
                     error.add_note(_OF_TABLES.format(unknown[1]))
                 raise
             raise UnsupportedFeature(f"{self.title} does not run this statement: {_line(error)}") from error
         if counted is not None:
-            read = partial(counted_rows, counted, names, nullable=self.name == "duckdb")
-        return Prepared(statement, tuple(names), read, self.title, provider.Errors)
+            read = partial(counted_rows, counted, names, nullable=self.adapter.has_nullable_counts)
+        return Prepared(statement, tuple(names), read, self.title, queries.Errors)
 
     def column_types(self, source: Source) -> Mapping[str, str]:
         """Returns the engine's names of column types for casts, by column; empty for engines whose values are cast
         afterwards."""
-        types: Mapping[str, str] = _provider(self.name).column_types(self.target, source)
+        types: Mapping[str, str] = self.adapter.queries.column_types(self.target, source)
         return types
 
     def check_no_transaction(self) -> None:
         """
         raises: InvalidArgument within a transaction, which does not cover a Lance table
         """
-        if self.name == "duckdb" and _provider(self.name).is_in_transaction(self.target):
+        if self.adapter.is_in_transaction(self.target):
             raise InvalidArgument("ROLLBACK would not undo a change of a Lance table: end the transaction first")
 
     def attach_again(self, place: Place) -> None:
         """Refreshes the engine's list of the tables of a catalog, if it has one. Logs errors: the statement is done."""
-        if self.name != "duckdb":
+        if not self.adapter.lists_tables:
             return
         try:
             attach(self.target, place.catalog, as_=place.attached_as)
-        except (LanceError, OSError, _provider(self.name).Errors) as error:
+        except (LanceError, OSError, *self.adapter.queries.Errors) as error:
             _LOG.warning(
                 "The statement is done, but the connection lists the tables of %s as before: %s. Attach it again",
                 place.attached_as,
@@ -173,11 +178,7 @@ class Engine:
 
     def cast(self, value: exp.Expr, type: str | None) -> exp.Expr:
         """Casts a value to a column's type, of `column_types`."""
-        if type is None:
-            return value.copy()
-        if self.name == "datafusion":
-            return exp.Anonymous(this="arrow_cast", expressions=[value.copy(), exp.Literal.string(type)])
-        return joined(["CAST(", value, f" AS {type})"])
+        return value.copy() if type is None else self.adapter.syntax.cast(value, type)
 
 
 def engine_of(name: str | None, connection: Any, session: Any, dialect: str | None) -> Engine:
@@ -189,38 +190,31 @@ def engine_of(name: str | None, connection: Any, session: Any, dialect: str | No
     if connection is not None and session is not None:
         raise InvalidArgument("Pass either connection= or session=, not both")
     given = connection if connection is not None else session
-    if name == "sail":
-        name = "spark"
-        given = given if given is not None else _sail()
-    if given is None:
-        name = "duckdb" if name is None else name
+    adapter = None if given is None else of(given)
+    if given is not None and adapter is None:
+        kind = f"{type(given).__module__}.{type(given).__qualname__}"
+        raise InvalidArgument(f"Cannot run SQL on a {kind}: pass {connections(every())}")
+    if name is None:
+        adapter = adapter or next(every())
     else:
-        modules = [each.__module__.partition(".")[0] for each in type(given).__mro__]
-        module = next((each for each in modules if each in _MODULES), "")
-        if not module:
-            kind = f"{type(given).__module__}.{type(given).__qualname__}"
+        if not isinstance(name, str):
             raise InvalidArgument(
-                f"Cannot run SQL on a {kind}: pass a DuckDB connection, a SessionContext or a SparkSession"
+                f"engine={name!r:.100} is not the name of an engine: pass one of {_NAMES}, and a connection as"
+                " connection= or session="
             )
-        if name not in (None, _MODULES[module]):
+        if name not in FOLDERS:
+            raise InvalidArgument(f"engine={name!r} is not one of {_NAMES}")
+        if adapter is not None and adapter.modules != named(name).modules:
             raise InvalidArgument(
-                f"engine={name!r} contradicts the connection, which belongs to {TITLES[_MODULES[module]]}: leave"
-                " engine= out"
+                f"engine={name!r} contradicts the connection, which belongs to {adapter.title}: leave engine= out"
             )
-        name = _MODULES[module]
-    if name is not None and not isinstance(name, str):
-        raise InvalidArgument(
-            f"engine={name!r:.100} is not the name of an engine: pass 'duckdb', 'datafusion', 'spark' or 'sail', and a"
-            " connection as connection= or session="
-        )
-    if name not in ENGINES:
-        raise InvalidArgument(f"engine={name!r} is not one of {', '.join(map(repr, (*ENGINES, 'sail')))}")
-    return Engine(name, _provider(name).target(given), dialect in (None, name), is_given=given is not None)
+        adapter = named(name)
+    is_given = given is not None
+    given = given if is_given else adapter.new_target()
+    return Engine(adapter, adapter.queries.target(given), dialect in (None, adapter.name), is_given=is_given)
 
 
-def _bound(
-    translated: Translated, bind: Callable[[str], Any], errors: type[Exception] | tuple[type[Exception], ...]
-) -> tuple[str, Any]:
+def _bound(translated: Translated, bind: Callable[[str], Any], errors: tuple[type[Exception], ...]) -> tuple[str, Any]:
     """Binds the query as typed, or translated if the engine rejects that; returns the statement and what `bind` does.
 
     raises: the error of the typed query if the engine rejects both
@@ -236,13 +230,6 @@ def _bound(
         return statement, bind(statement)
     except errors:
         raise rejected from None
-
-
-def _sail() -> Any:
-    try:
-        return import_module("lance_sql.providers.spark.sessions").session("sail")
-    except ModuleNotFoundError as error:
-        raise missing_package("Sail is not installed", "sail") from error
 
 
 def opened(table_reference: Reference) -> Source:
@@ -293,12 +280,3 @@ def _mistake(engine: str, error: Exception) -> InvalidArgument:
 
 def _line(error: Exception) -> str:
     return str(error).strip().partition("\n")[0] or type(error).__name__
-
-
-def _provider(engine: str) -> Any:
-    try:
-        return import_module(f"lance_sql.providers.{engine}.queries")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in _MODULES:
-            raise
-        raise missing_package(f"{TITLES[engine]} is not installed", engine) from error

@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from lance_sql.format.schema.from_arrow import logical_type
 from lance_sql.one_sql import json_conditions
+from lance_sql.providers.adapter import Adapter
 from lance_sql.values.sql_text import identifier, literal
 from lance_sql.values.sql_tree import has_only
 
@@ -64,7 +65,7 @@ def is_understood(node: exp.Expr) -> bool:
     return has_only(node, _CONDITIONS) and all(map(is_understood, node.iter_expressions()))
 
 
-def exact_filter(condition: exp.Expr, schema: pa.Schema, engine: str = "spark") -> str | None:
+def exact_filter(condition: exp.Expr, schema: pa.Schema, engine: Adapter) -> str | None:
     """Returns the condition as the text of a filter; None if it cannot be one, or may have another meaning. For
     conditions on members of JSON the filter may be a weaker one, see `json_conditions`.
 
@@ -81,7 +82,7 @@ def exact_filter(condition: exp.Expr, schema: pa.Schema, engine: str = "spark") 
 
 
 class _Filter:
-    def __init__(self, schema: pa.Schema, spelled: Mapping[str, str], engine: str) -> None:
+    def __init__(self, schema: pa.Schema, spelled: Mapping[str, str], engine: Adapter) -> None:
         self._schema = schema
         self._spelled = spelled
         self._engine = engine

@@ -16,7 +16,6 @@ from lance_sql.errors import InvalidArgument, TableExists, TableNotFound, Unsupp
 from lance_sql.format.schema.types import declared_field
 from lance_sql.jobs.writing import begin_write, write
 from lance_sql.one_sql import in_catalogs
-from lance_sql.one_sql.dialects import OwnQuery, OwnWords, joined
 from lance_sql.one_sql.engines import Engine, Prepared
 from lance_sql.one_sql.named_tables import SUFFIX
 from lance_sql.one_sql.references import path_of, place_of
@@ -27,6 +26,7 @@ from lance_sql.table import address
 from lance_sql.table.commit_summary import VIEW
 from lance_sql.values.local_paths import shown
 from lance_sql.values.nullability import nullable
+from lance_sql.values.typed_sql import OwnQuery, OwnWords, joined
 from lance_sql.writes.statements.row_changes import assembled, typed
 
 
@@ -271,7 +271,7 @@ def _prepared(query: exp.Expr, types: Sequence[str | None], engine: Engine) -> P
     """
     if None in types:
         return engine.prepare(as_query(query), is_typed=False)
-    if engine.name == "datafusion" and not isinstance(query, exp.Values):
+    if engine.adapter.casts_rows and not isinstance(query, exp.Values):
         return engine.prepare(query, is_typed=False, types=types)
     return engine.prepare(_cast(query, types, engine), is_typed=False)
 

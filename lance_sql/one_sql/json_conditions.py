@@ -18,11 +18,12 @@ from typing import Final
 
 from sqlglot import exp
 
+from lance_sql.providers.adapter import Adapter
 from lance_sql.reads.scan.predicates import json_paths
 from lance_sql.values.sql_text import literal
 from lance_sql.values.sql_tree import has_only
+from lance_sql.values.typed_sql import keep_path, typed_path
 
-_TYPED: Final = "typed_path"
 _ONE: Final = frozenset({"this"})
 _MEMBER: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
     **dict.fromkeys((exp.JSONExtract, exp.JSONExtractScalar), frozenset({"this", "expression"})),
@@ -45,26 +46,10 @@ _CONSTANT: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
     exp.Null: frozenset(),
     exp.Literal: frozenset({"this", "is_string"}),
 }
-_WORD: Final = r"[A-Za-z_][A-Za-z0-9_]*"
-_STEPS: Final[Mapping[str, re.Pattern[str]]] = {
-    "duckdb": re.compile(rf'\$(?:\.{_WORD}|\."[\w .\-]+"|\[\d{{1,6}}\])+'),
-    "spark": re.compile(rf"\$(?:\.{_WORD}|\[\d{{1,6}}\])+"),
-}
-"""Paths of one member, which mean the same here and in the engine."""
 _KEY: Final = re.compile(r"[^\W\d][\w .\-]*")
 _WHOLE: Final = re.compile(r"-?(?:0|[1-9]\d{0,17})")
 _NUMBER: Final = re.compile(r"\s*[-+]?\.?\d[\d.]*(?:[eE][-+]?\d+)?\s*")
 _PLAIN: Final = re.compile(r'"[A-Za-z0-9 _.:\-]*"|true|false')
-
-
-def keep_path(parsed: exp.Expr | None, path: exp.Expr | None, engine: str) -> exp.Expr | None:
-    """Returns the parsed path to a member of JSON, with the path as it was typed in its metadata.
-
-    engine: whose dialect it is in
-    """
-    if isinstance(parsed, exp.JSONPath) and isinstance(path, exp.Literal):
-        parsed.meta[_TYPED] = (engine, path.is_string, path.name)
-    return parsed
 
 
 def has_members(query: exp.Expr) -> bool:
@@ -92,16 +77,15 @@ def is_understood(node: exp.Expr) -> bool:
     return len(members) == 1 and all(each is members[0] or _is_constant(each) for each in operands)
 
 
-def filter_of(node: exp.Expr, engine: str, column: Callable[[exp.Expr], str | None]) -> str | None:
+def filter_of(node: exp.Expr, engine: Adapter, column: Callable[[exp.Expr], str | None]) -> str | None:
     """Returns a filter that every row passes for which the engine finds a condition true; None if there is none.
 
     node: for which `is_understood` is true
     column: spells a column if it has JSON
     """
     if isinstance(node, exp.Anonymous):
-        typed = _exists(node)
-        member = None if typed is None else _spelled(typed, engine, column, "json_exists")
-        return member if engine == "duckdb" else None
+        typed = _exists(node, engine.name) if _is_exact_in(engine) else None
+        return None if typed is None else _spelled(typed, engine, column, "json_exists")
     if isinstance(node, exp.Not):
         return _present(node.this.unnest().this, engine, column)
     if isinstance(node, exp.Is):
@@ -112,7 +96,9 @@ def filter_of(node: exp.Expr, engine: str, column: Callable[[exp.Expr], str | No
     return _compared(node, operand, engine, column) or _present(operand, engine, column)
 
 
-def _compared(node: exp.Expr, operand: exp.Expr, engine: str, column: Callable[[exp.Expr], str | None]) -> str | None:
+def _compared(
+    node: exp.Expr, operand: exp.Expr, engine: Adapter, column: Callable[[exp.Expr], str | None]
+) -> str | None:
     """Returns an equality whose constants have one text as members, here and in the engine."""
     member = operand.unnest()
     if not isinstance(member, exp.JSONExtract | exp.JSONExtractScalar):
@@ -146,7 +132,7 @@ def _is_exact_json(text: str) -> bool:
     return _PLAIN.fullmatch(text) is not None or _WHOLE.fullmatch(text) is not None
 
 
-def _present(operand: exp.Expr, engine: str, column: Callable[[exp.Expr], str | None]) -> str | None:
+def _present(operand: exp.Expr, engine: Adapter, column: Callable[[exp.Expr], str | None]) -> str | None:
     """Returns the filter for documents whose member is not NULL in the engine."""
     member = _member(operand)
     if isinstance(member, exp.JSONExtractScalar):
@@ -156,10 +142,10 @@ def _present(operand: exp.Expr, engine: str, column: Callable[[exp.Expr], str | 
     return None if member is None else _spelled(member, engine, column, "json_exists")
 
 
-def _missing(operand: exp.Expr, engine: str, column: Callable[[exp.Expr], str | None]) -> str | None:
+def _missing(operand: exp.Expr, engine: Adapter, column: Callable[[exp.Expr], str | None]) -> str | None:
     """Returns the filter for documents whose member is NULL in the engine, if it is NULL in no others."""
     member = operand.unnest()
-    if engine != "duckdb" or not isinstance(member, exp.JSONExtract | exp.JSONExtractScalar):
+    if not _is_exact_in(engine) or not isinstance(member, exp.JSONExtract | exp.JSONExtractScalar):
         # casts may be NULL for values, and Spark's functions for large documents
         return None
     function = "json_extract_string" if isinstance(member, exp.JSONExtractScalar) else "json_extract"
@@ -167,11 +153,11 @@ def _missing(operand: exp.Expr, engine: str, column: Callable[[exp.Expr], str | 
     return None if spelled is None else f"({spelled} IS NULL)"
 
 
-def _spelled(member: exp.Expr, engine: str, column: Callable[[exp.Expr], str | None], function: str) -> str | None:
+def _spelled(member: exp.Expr, engine: Adapter, column: Callable[[exp.Expr], str | None], function: str) -> str | None:
     """Returns the call of a function of filters for a member; None for another column, or another form of path."""
     path = _path(member, engine)
     inner = member.this.unnest()
-    while path is not None and isinstance(inner, exp.JSONExtract) and engine == "duckdb":
+    while path is not None and isinstance(inner, exp.JSONExtract) and _is_exact_in(engine):
         outer = _path(inner, engine)
         path = None if outer is None else json_paths.joined(outer, path)
         inner = inner.this.unnest()
@@ -179,16 +165,21 @@ def _spelled(member: exp.Expr, engine: str, column: Callable[[exp.Expr], str | N
     return None if path is None or name is None else f"{function}({name}, {literal(path)})"
 
 
-def _path(member: exp.Expr, engine: str) -> str | None:
+def _path(member: exp.Expr, engine: Adapter) -> str | None:
     """Returns the path to a member in the form of filters, if the engine reads it in the same way."""
-    dialect, is_string, text = member.expression.meta.get(_TYPED, ("", False, ""))
-    if dialect != engine:
+    dialect, is_string, text = typed_path(member.expression) or ("", False, "")
+    paths = engine.syntax.json
+    if paths is None or dialect != engine.name:
         return None
     if not is_string:
-        return f"$[{text}]" if engine == "duckdb" and re.fullmatch(r"\d{1,6}", text) else None
-    if _STEPS[engine].fullmatch(text):
-        return str(text)
-    return json_paths.of_key(text) if engine == "duckdb" and _KEY.fullmatch(text) else None
+        return f"$[{text}]" if paths.is_exact and re.fullmatch(r"\d{1,6}", text) else None
+    if paths.steps.fullmatch(text):
+        return text
+    return json_paths.of_key(text) if paths.is_exact and _KEY.fullmatch(text) else None
+
+
+def _is_exact_in(engine: Adapter) -> bool:
+    return engine.syntax.json is not None and engine.syntax.json.is_exact
 
 
 def _member(node: exp.Expr) -> exp.JSONExtract | exp.JSONExtractScalar | None:
@@ -199,21 +190,20 @@ def _member(node: exp.Expr) -> exp.JSONExtract | exp.JSONExtractScalar | None:
         return None
     inner: exp.Expr = node
     while isinstance(inner, exp.JSONExtract | exp.JSONExtractScalar | exp.Paren) and has_only(inner, _MEMBER):
-        if not isinstance(inner, exp.Paren) and _TYPED not in inner.expression.meta:
+        if not isinstance(inner, exp.Paren) and typed_path(inner.expression) is None:
             return None
         inner = inner.this
     return node if isinstance(inner, exp.Column) and has_only(inner, _MEMBER) else None
 
 
-def _exists(node: exp.Anonymous) -> exp.JSONExtract | None:
-    """Returns the member that json_exists looks for; None for other calls."""
+def _exists(node: exp.Anonymous, engine: str = "") -> exp.JSONExtract | None:
+    """Returns the member that json_exists looks for, with a path of the engine; None for other calls."""
     arguments = node.expressions
     if node.name.lower() != "json_exists" or len(arguments) != 2 or not isinstance(arguments[1], exp.Literal):
         return None
     if not isinstance(arguments[0], exp.Column) or not has_only(arguments[0], _MEMBER):
         return None
-    path = exp.JSONPath(expressions=[])
-    path.meta[_TYPED] = ("duckdb", arguments[1].is_string, arguments[1].name)
+    path = keep_path(exp.JSONPath(expressions=[]), arguments[1], engine)
     return exp.JSONExtract(this=arguments[0].copy(), expression=path)
 
 

@@ -74,7 +74,7 @@ def _settings(engine: Engine) -> dict[str, str]:
     """
     from lance_sql.one_sql.views.query import settings_of
 
-    if engine.name != "duckdb":
+    if not engine.adapter.computes_views:
         raise UnsupportedFeature(f"{engine.title} cannot compute materialized views: pass engine='duckdb'")
     if engine.parameters:
         raise UnsupportedFeature("A materialized view cannot have parameters: write the values into its query")

@@ -20,11 +20,12 @@ from lance_sql.errors import TABLE_ERRORS
 from lance_sql.format.schema.types import declared_field, is_json
 from lance_sql.one_sql.asked_columns import mark_named, used_columns
 from lance_sql.one_sql.asked_rows import conditions
-from lance_sql.one_sql.dialects import OwnWords
 from lance_sql.one_sql.exact_filters import exact_filter
 from lance_sql.one_sql.json_conditions import has_members
+from lance_sql.providers.adapter import Adapter
 from lance_sql.providers.sources import Source
 from lance_sql.values.sql_tree import has_only
+from lance_sql.values.typed_sql import OwnWords
 
 _SET: Final = frozenset({"with_", "this", "expression", "distinct", "order", "limit", "offset"})
 _KNOWN: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
@@ -69,13 +70,15 @@ class Asked:
     where: str | None
 
 
-def narrowed(query: exp.Expr, sources: Mapping[str, Source], names: frozenset[str] | None) -> dict[str, Source]:
+def narrowed(
+    query: exp.Expr, sources: Mapping[str, Source], names: frozenset[str] | None, engine: Adapter
+) -> dict[str, Source]:
     """Returns the sources reduced to the columns and rows that a query may use.
 
     query: the query, in which each source has its own name
     names: a superset of the columns that it uses, in lower case; None if unknown
     """
-    asked_by_table = asked(query, {name: _schema(source) for name, source in sources.items()}) or {}
+    asked_by_table = asked(query, {name: _schema(source) for name, source in sources.items()}, engine) or {}
     narrowed_sources = {}
     for name, source in sources.items():
         wanted = asked_by_table.get(name)
@@ -86,13 +89,13 @@ def narrowed(query: exp.Expr, sources: Mapping[str, Source], names: frozenset[st
     return narrowed_sources
 
 
-def with_members(query: exp.Expr, sources: Mapping[str, Source]) -> dict[str, Source]:
-    """Returns the sources reduced to the rows that conditions of DuckDB on members of JSON leave. DuckDB passes other
+def with_members(query: exp.Expr, sources: Mapping[str, Source], engine: Adapter) -> dict[str, Source]:
+    """Returns the sources reduced to the rows that conditions on members of JSON leave. The engine passes other
     conditions and columns itself.
 
     query: as for `narrowed`
     """
-    asked_by_table = asked(query, {name: _schema(source) for name, source in sources.items()}, "duckdb") or {}
+    asked_by_table = asked(query, {name: _schema(source) for name, source in sources.items()}, engine) or {}
     return {
         name: _filtered(source, asked_by_table[name].where) if name in asked_by_table else source
         for name, source in sources.items()
@@ -121,11 +124,11 @@ def _filtered(source: Source, where: str | None) -> Source:
     return replace(source, where=whole)
 
 
-def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema], engine: str = "spark") -> Mapping[str, Asked] | None:
+def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema], engine: Adapter) -> Mapping[str, Asked] | None:
     """Returns the columns and rows that a query may use of each of its tables; None if that is unclear.
 
     schemas: by the names of tables, each of which is in the query once
-    engine: that evaluates the query; DuckDB only needs filters of members of JSON
+    engine: that evaluates the query; one that pushes filters only needs those of members of JSON
     """
     if not has_known_parts(query) or _is_unclear(query):
         return None
@@ -152,8 +155,8 @@ def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema], engine: str = "spar
     }
 
 
-def _where(expressions: Sequence[exp.Expr], schema: pa.Schema, engine: str) -> str | None:
-    wanted = [each for each in expressions if engine != "duckdb" or has_members(each)]
+def _where(expressions: Sequence[exp.Expr], schema: pa.Schema, engine: Adapter) -> str | None:
+    wanted = [each for each in expressions if not engine.pushes_filters or has_members(each)]
     texts = [text for each in wanted if (text := exact_filter(each, schema, engine)) is not None]
     return " AND ".join(dict.fromkeys(texts)) or None
 

@@ -18,7 +18,9 @@ from lance_sql.one_sql.parameters import by_name, put
 from lance_sql.one_sql.running import write
 from lance_sql.one_sql.statements import Statement, for_duckdb, of_lance
 from lance_sql.providers import attached
+from lance_sql.providers.adapter import named as named_engine
 from lance_sql.providers.duckdb import queries as duckdb_queries
+from lance_sql.providers.duckdb.names import DuckDBNames
 from lance_sql.runtime import observing
 from lance_sql.store.access import within
 
@@ -63,14 +65,14 @@ def _summary(connection: Any, statement: Statement, parameters: Any) -> pa.Table
         if statement.task is not None:
             raise UnsupportedFeature("A statement about a whole table cannot have parameters: write the values into it")
         named_text, given = _named(statement.text, parameters)
-        with looked_up_in(attached.Names(connection)):
+        with looked_up_in(DuckDBNames(connection)):
             named = of_lance(named_text, dialect_of("duckdb"), in_own_words=True)
         if named is None:
             raise InvalidArgument(
                 f"A parameter stands in the wrong place: use parameters for values only, in {text.strip()[:200]}"
             )
         statement = named
-    engine = Engine("duckdb", connection, True, given)
+    engine = Engine(named_engine("duckdb"), connection, True, given)
     if statement.task is not None:
         with observing.recorded("statement", engine="duckdb", statement=text.strip()):
             return statement.task.perform(engine)
@@ -79,14 +81,15 @@ def _summary(connection: Any, statement: Statement, parameters: Any) -> pa.Table
     # TRUNCATE always applies to all rows
     if change.is_for_all_rows and text.lstrip()[:8].upper() != "TRUNCATE":
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: add WHERE true to confirm")
-    with looked_up_in(attached.Names(connection)), duckdb_queries.seeing(_variables_of_caller()):
+    with looked_up_in(DuckDBNames(connection)), duckdb_queries.seeing(_variables_of_caller()):
         return write(change, engine, text, all_rows=True).to_table()
 
 
 def _variables_of_caller() -> Mapping[str, Any]:
     """Returns the variables of the innermost frame outside this package and of DuckDB."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ("duckdb", "lance_sql"):
+    ours = {"lance_sql", *named_engine("duckdb").modules}
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in ours:
         frame = frame.f_back
     return {} if frame is None else ChainMap(dict(frame.f_locals), frame.f_globals)
 

@@ -12,9 +12,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.one_sql.dialects import OwnQuery
 from lance_sql.one_sql.free_columns import unqualified
 from lance_sql.one_sql.own_words import Words
+from lance_sql.values.typed_sql import OwnQuery
 
 
 def put_words(tree: exp.Expr, words: Words) -> None:

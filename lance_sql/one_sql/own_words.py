@@ -15,9 +15,10 @@ from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.clauses import TIME_TYPES
-from lance_sql.one_sql.dialects import OwnQuery, OwnWords, tokenize
+from lance_sql.one_sql.dialects import tokenize
 from lance_sql.one_sql.references import references
 from lance_sql.one_sql.text_edits import Edit, own_words
+from lance_sql.values.typed_sql import OwnQuery, OwnWords
 
 _OPENING: Final = ("(", "[", "{")
 _CLOSING: Final = (")", "]", "}")

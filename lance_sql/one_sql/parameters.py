@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, date, datetime, time
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any, Final
 from uuid import UUID
@@ -20,6 +20,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.dialects import tokenize
+from lance_sql.providers.syntax import Syntax
 
 _MOST_DIGITS: Final = 38
 _SHOWN: Final = 200
@@ -60,15 +61,14 @@ def put(text: str, dialect: Dialect, texts: Mapping[str, str], *, has_colons: bo
     return "".join([*pieces, text[start:]])
 
 
-def with_values(text: str, parameters: object, dialect: Dialect, name: str) -> str:
+def with_values(text: str, parameters: object, syntax: Syntax) -> str:
     """Returns a statement with its values as literals.
 
-    name: of the dialect
     raises: InvalidArgument as `put`, and for values without a literal
     """
-    values = by_name(parameters)
-    literals = {key: literal(value, name, dialect, f"${key}") for key, value in values.items()}
-    return put(text, dialect, literals, has_colons=name in ("spark", "databricks"))
+    dialect = syntax.dialect()
+    literals = {key: literal(value, syntax, dialect, f"${key}") for key, value in by_name(parameters).items()}
+    return put(text, dialect, literals, has_colons=syntax.has_colons)
 
 
 def _parameters(text: str, dialect: Dialect, has_colons: bool) -> Iterator[tuple[str, int, int]]:
@@ -92,17 +92,21 @@ def _is_named(before: Token | None, token: Token, following: Token) -> bool:
     return before is None or before.end + 1 < token.start or before.text in ("(", ",", "=", "<", ">")
 
 
-def literal(value: Any, name: str, dialect: Dialect, parameter: str) -> str:
+def literal(value: Any, syntax: Syntax, dialect: Dialect, parameter: str) -> str:
     """Returns a value in a dialect.
 
-    name: of the dialect
+    dialect: of the syntax
     parameter: for errors
     raises: InvalidArgument
     """
     if type(value).__module__ == "numpy" and getattr(value, "shape", None) == ():
         value = value.item()
-    is_spark = name in ("spark", "databricks")
+    own: str | None = syntax.literal(value)
+    if own is not None:
+        return own
     match value:
+        case _ if isinstance(value, syntax.no_literals):
+            pass
         case None:
             return "NULL"
         case bool():
@@ -124,22 +128,15 @@ def literal(value: Any, name: str, dialect: Dialect, parameter: str) -> str:
         case UUID():
             return exp.Literal.string(str(value)).sql(dialect=dialect)
         case bytes() | bytearray():
-            return f"from_hex('{value.hex()}')" if name == "duckdb" else f"X'{value.hex()}'"
-        case datetime() if name == "datafusion":
-            zone = "None" if value.tzinfo is None else 'Some("UTC")'
-            moment = value if value.tzinfo is None else value.astimezone(UTC)
-            return f"arrow_cast('{moment.isoformat(' ')}', 'Timestamp(Microsecond, {zone})')"
-        case datetime() if value.tzinfo is not None:
-            return _cast(value.isoformat(" "), "TIMESTAMP" if is_spark else "TIMESTAMPTZ", dialect, typed=is_spark)
+            return f"X'{value.hex()}'"
         case datetime():
-            kind = "TIMESTAMP_NTZ" if is_spark else "TIMESTAMP"
-            return _cast(value.isoformat(" "), kind, dialect, typed=is_spark)
+            return _cast(value.isoformat(" "), "TIMESTAMP" if value.tzinfo is None else "TIMESTAMPTZ", dialect)
         case date():
             return _cast(value.isoformat(), "DATE", dialect)
-        case time() if value.tzinfo is None and not is_spark:
+        case time() if value.tzinfo is None:
             return _cast(value.isoformat(), "TIME", dialect)
         case list() | tuple():
-            members = [exp.Var(this=literal(each, name, dialect, parameter)) for each in value]
+            members = [exp.Var(this=literal(each, syntax, dialect, parameter)) for each in value]
             return exp.Array(expressions=members).sql(dialect=dialect)
         case _:
             pass
@@ -149,10 +146,6 @@ def literal(value: Any, name: str, dialect: Dialect, parameter: str) -> str:
     )
 
 
-def _cast(text: str, type: str, dialect: Dialect, *, typed: bool = False) -> str:
-    """
-    typed: the name of the type is that of the dialect
-    """
+def _cast(text: str, type: str, dialect: Dialect) -> str:
     quoted = exp.Literal.string(text).sql(dialect=dialect)
-    shown = type if typed else exp.DataType.build(type, dialect="duckdb").sql(dialect=dialect)
-    return f"CAST({quoted} AS {shown})"
+    return f"CAST({quoted} AS {exp.DataType.build(type, dialect='duckdb').sql(dialect=dialect)})"

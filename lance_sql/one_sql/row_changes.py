@@ -21,6 +21,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.jobs.distributed import ChangeJob, Clauses, Written, change_rows
 from lance_sql.one_sql.engines import Engine
+from lance_sql.providers.adapter import every
 from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.writes.statements.row_changes import deleted, system_column
@@ -55,10 +56,11 @@ def check_engine(engine: Engine, statement: str) -> None:
     """
     raises: UnsupportedFeature, with an alternative, for engines that do not compute changes of rows
     """
-    if engine.name == "duckdb":
+    if engine.adapter.changes_rows:
         return
-    way = "engine='duckdb' does" + (", and so does lance_sql.spark.LanceTable" if engine.name == "spark" else "")
-    raise UnsupportedFeature(f"{engine.title} cannot compute {statement}: {way}")
+    able = " or ".join(f"engine={each.name!r}" for each in every() if each.changes_rows)
+    also = f", and so does {engine.adapter.instead}" if engine.adapter.instead else ""
+    raise UnsupportedFeature(f"{engine.title} cannot compute {statement}: {able} does{also}")
 
 
 def change(

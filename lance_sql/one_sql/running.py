@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.one_sql.dialects import dialect_of
+from lance_sql.one_sql.dialects import syntax_of
 from lance_sql.one_sql.engines import Engine, engine_of
 from lance_sql.one_sql.named_tables import looked_up_in
 from lance_sql.one_sql.parameters import with_values
@@ -83,11 +83,9 @@ def sql(
             raise InvalidArgument(f"The engine is given twice, {parameters!r} and {engine!r}: leave one of them out")
         engine, parameters = parameters, None
     wanted = engine_of(engine, connection, session, dialect)
-    # DataFusion uses other names and functions for the typed text
-    in_own_words = wanted.is_spoken and wanted.name != "datafusion"
     of_target = attached.access_of(wanted.target)
-    with within(of_target), within(access), looked_up_in(attached.Names(wanted.target)), reporting(progress):
-        return _run(text, parameters, wanted, dialect, in_own_words, all_rows=all_rows, dry_run=dry_run, job=job)
+    with within(of_target), within(access), looked_up_in(wanted.adapter.names(wanted.target)), reporting(progress):
+        return _run(text, parameters, wanted, dialect, all_rows=all_rows, dry_run=dry_run, job=job)
 
 
 def _run(
@@ -95,16 +93,15 @@ def _run(
     parameters: object,
     wanted: Engine,
     dialect: str | None,
-    in_own_words: bool,
     *,
     all_rows: bool,
     dry_run: bool,
     job: str | None,
 ) -> Rows | Written:
     name = wanted.name if dialect is None else dialect.lower()
-    spoken = dialect_of(name)
-    given = text if parameters is None else with_values(text, parameters, spoken, name)
-    statement = understand(given, spoken, in_own_words=in_own_words)
+    syntax = syntax_of(name)
+    given = text if parameters is None else with_values(text, parameters, syntax)
+    statement = understand(given, syntax.dialect(), in_own_words=wanted.runs_as_typed)
     if statement.change is not None:
         # the commit records the text without the values
         recorded = statement.text if parameters is None else text
@@ -115,8 +112,7 @@ def _run(
         return Rows(wanted.name, text.strip(), answer.to_reader)
     assert statement.tree is not None, "a query"
     prepared = wanted.prepare(statement.tree, is_kept=True)
-    # errors of DataFusion are plain exceptions
-    read = prepared.reader if wanted.name == "datafusion" else prepared.read
+    read = prepared.read if wanted.adapter.runs_as_typed else prepared.reader
     return Rows(wanted.name, prepared.statement, partial(_read, read, wanted.name, text.strip()))
 
 

@@ -25,7 +25,7 @@ from lance_sql.one_sql import (
     upkeep,
 )
 from lance_sql.one_sql.clauses import rewrite
-from lance_sql.one_sql.dialects import LanceDuckDB, dialect_of, parse, tokenize
+from lance_sql.one_sql.dialects import dialect_of, parse, tokenize
 from lance_sql.one_sql.in_duckdb import in_duckdb
 from lance_sql.one_sql.named_tables import is_parsed_by_engine, is_path
 from lance_sql.one_sql.own_parts import put_words
@@ -35,6 +35,7 @@ from lance_sql.one_sql.spellings import OF_ENGINES, STATEMENTS
 from lance_sql.one_sql.tasks import Task
 from lance_sql.one_sql.token_reader import TokenReader
 from lance_sql.one_sql.writing_statements import Change
+from lance_sql.providers.duckdb.syntax import LanceDuckDB
 
 _QUERIES: Final = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)
 _ANSWERED: Final = (exp.Describe, exp.Show)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlglot import Token, exp
 
-from lance_sql.one_sql.dialects import OwnWords
+from lance_sql.values.typed_sql import OwnWords
 
 
 class Edit(NamedTuple):

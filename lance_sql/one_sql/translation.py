@@ -7,38 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.one_sql.dialects import TITLES, OwnWords, generate
+from lance_sql.one_sql.dialects import generate
 from lance_sql.one_sql.json_conditions import has_members
 from lance_sql.one_sql.narrowing import has_known_parts, narrowed, with_members
 from lance_sql.one_sql.references import Reference, references
+from lance_sql.providers.adapter import Adapter
 from lance_sql.providers.folders import check_alike, check_system_columns, paths_of
 from lance_sql.providers.sources import Source
-from lance_sql.values.sql_tree import given
+from lance_sql.values.typed_sql import OwnWords
 
 _PREFIX: Final = "__lance_sql_"
 _numbers = itertools.count()
-
-# Syntax that sqlglot prints for an engine that does not support it.
-_MISSING: Final[Mapping[str, tuple[tuple[type[exp.Expr], str], ...]]] = {
-    "duckdb": ((exp.Cluster, "CLUSTER BY"), (exp.Distribute, "DISTRIBUTE BY"), (exp.Sort, "SORT BY")),
-    "datafusion": (
-        (exp.Cluster, "CLUSTER BY"),
-        (exp.Distribute, "DISTRIBUTE BY"),
-        (exp.Sort, "SORT BY"),
-        (exp.Pivot, "PIVOT"),
-        (exp.Summarize, "SUMMARIZE"),
-        (exp.TableSample, "TABLESAMPLE"),
-        (exp.Columns, "COLUMNS(..)"),
-        (exp.Comprehension, "a list comprehension"),
-        (exp.Lambda, "a lambda"),
-    ),
-    "spark": ((exp.Summarize, "SUMMARIZE"), (exp.Columns, "COLUMNS(..)"), (exp.Comprehension, "a list comprehension")),
-}
-_JOINS: Final = {"ASOF": "ASOF JOIN", "POSITIONAL": "POSITIONAL JOIN"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,59 +37,58 @@ class Translated:
     otherwise: Callable[[], str] | None = None
 
 
-def translate(query: exp.Expr, engine: str, opened: Callable[[Reference], Source]) -> Translated:
+def translate(query: exp.Expr, engine: Adapter, opened: Callable[[Reference], Source]) -> Translated:
     """Translates a query to the dialect of an engine.
 
     opened: opens a table; called once for each distinct one, so that the query reads one version of it
     raises: UnsupportedFeature, naming the engine, for features that it lacks; errors of `opened`
     """
-    if engine == "spark":
-        return _for_spark(query, opened)
+    if not engine.pushes_filters:
+        return _with_narrow_sources(query, engine, opened)
     check(query, engine)
-    if engine == "duckdb" and (meant := _meant(query)) is not None and has_members(meant):
-        return _with_members(query, meant, opened)
+    if engine.syntax.json is not None and (meant := _meant(query)) is not None and has_members(meant):
+        return _with_members(query, meant, engine, opened)
     query = query.copy()
     named = _Named(opened, shares_names=True)
     named.put(query)
-    if engine == "datafusion":
-        _measure_lists(query, named.sources)
-        _spell_columns(query, named.sources)
-    return Translated(generate(query, engine), named.sources)
+    return Translated(generate(engine.syntax.rewritten(query, named.sources), engine), named.sources)
 
 
-def _for_spark(query: exp.Expr, opened: Callable[[Reference], Source]) -> Translated:
-    """Translates a query for Spark, which gets only the columns and rows that it needs, and its own text as typed."""
+def _with_narrow_sources(query: exp.Expr, engine: Adapter, opened: Callable[[Reference], Source]) -> Translated:
+    """Translates a query for an engine that gets only the columns and rows that the query needs, and its own text as
+    typed."""
     typed, meant = query.copy(), _meant(query)
     named = _Named(opened, shares_names=False)
     if meant is None:
         named.put(typed)
-        return Translated(generate(typed, "spark"), named.sources)
+        return Translated(generate(typed, engine), named.sources)
     wanted = _names_in(meant)
     named.put(meant)
-    sources = narrowed(meant, named.sources, wanted)
+    sources = narrowed(meant, named.sources, wanted, engine)
 
     def translated() -> str:
-        check(meant, "spark")
-        _measure_lists(meant, sources)
-        return generate(_ordered_outside(meant), "spark")
+        check(meant, engine)
+        return generate(engine.syntax.rewritten(meant, sources), engine)
 
     if typed.find(OwnWords) is None:
         return Translated(translated(), sources)
     named.put(typed)
-    return Translated(generate(typed, "spark"), sources, translated)
+    return Translated(generate(typed, engine), sources, translated)
 
 
-def _with_members(query: exp.Expr, meant: exp.Expr, opened: Callable[[Reference], Source]) -> Translated:
-    """Translates a query for DuckDB, which passes no conditions on members of JSON to its sources.
+def _with_members(
+    query: exp.Expr, meant: exp.Expr, engine: Adapter, opened: Callable[[Reference], Source]
+) -> Translated:
+    """Translates a query for an engine that passes no conditions on members of JSON to its sources.
 
     meant: the query with the trees of the parts that stay as typed
     """
     typed = query.copy()
     named = _Named(opened, shares_names=False)
     named.put(meant)
-    sources = with_members(meant, named.sources)
+    sources = with_members(meant, named.sources, engine)
     named.put(typed)
-    return Translated(generate(typed, "duckdb"), {**named.sources, **sources})
+    return Translated(generate(typed, engine), {**named.sources, **sources})
 
 
 def _meant(query: exp.Expr) -> exp.Expr | None:
@@ -173,18 +154,18 @@ def _place(node: exp.Table) -> int:
     return min(starts, default=-1)
 
 
-def check(query: exp.Expr, engine: str) -> None:
+def check(query: exp.Expr, engine: Adapter) -> None:
     """
     raises: UnsupportedFeature for a construct that the engine does not have
     """
-    missing = [name for kind, name in _MISSING[engine] if query.find(kind) is not None]
-    if isinstance(query, exp.Pivot) and engine != "duckdb":
+    syntax = engine.syntax
+    missing = [name for kind, name in syntax.missing if query.find(kind) is not None]
+    if isinstance(query, exp.Pivot) and not syntax.has_pivot_statement:
         missing.append("PIVOT as a statement")
-    if engine != "duckdb":
-        joins = (str(join.args.get("method") or "").upper() for join in query.find_all(exp.Join))
-        missing += [_JOINS[method] for method in joins if method in _JOINS]
+    joins = (str(join.args.get("method") or "").upper() for join in query.find_all(exp.Join))
+    missing += [f"{method} JOIN" for method in joins if method in syntax.missing_joins]
     if missing:
-        raise UnsupportedFeature(f"{TITLES[engine]} does not support {missing[0]}: pass another engine")
+        raise UnsupportedFeature(f"{engine.title} does not support {missing[0]}: pass another engine")
 
 
 def _parts(table_reference: Reference) -> list[Reference]:
@@ -245,60 +226,3 @@ def _names_in(query: exp.Expr) -> frozenset[str] | None:
     if any(column.name.lower() in aliases for column in query.find_all(exp.Column)):
         return None
     return names
-
-
-def _spell_columns(query: exp.Expr, sources: Mapping[str, Source]) -> None:
-    """Spells columns with their stored case: DataFusion lowercases unquoted names."""
-    spelled: dict[str, set[str]] = {}
-    for source in sources.values():
-        for name in source.relation.schema.names:
-            spelled.setdefault(name.lower(), set()).add(name)
-    for column in query.find_all(exp.Column):
-        spellings = spelled.get(column.name.lower(), set())
-        if isinstance(column.this, exp.Identifier) and not column.this.quoted and len(spellings) == 1:
-            name = next(iter(spellings))
-            if name != name.lower():
-                column.set("this", exp.to_identifier(name, quoted=True))
-
-
-def _measure_lists(query: exp.Expr, sources: Mapping[str, Source]) -> None:
-    """Replaces the length of lists by a separate function: DuckDB uses one function for texts and lists."""
-    lists = {
-        field.name.lower()
-        for source in sources.values()
-        for field in source.relation.schema
-        if pa.types.is_list(field.type) or pa.types.is_large_list(field.type) or pa.types.is_fixed_size_list(field.type)
-    }
-    for length in list(query.find_all(exp.Length)):
-        value = length.this
-        if given(length) != {"this"}:
-            continue
-        if isinstance(value, exp.Array) or (isinstance(value, exp.Column) and value.name.lower() in lists):
-            length.replace(exp.ArraySize(this=value.copy()))
-
-
-def _ordered_outside(query: exp.Expr) -> exp.Expr:
-    """Moves ORDER BY and LIMIT outside QUALIFY, which becomes a subquery; they would be inside it.
-
-    raises: UnsupportedFeature for an order by an expression that is not selected
-    """
-    for select in list(query.find_all(exp.Select)):
-        moved = {key: select.args[key] for key in ("order", "limit", "offset") if select.args.get(key)}
-        if not select.args.get("qualify") or not moved:
-            continue
-        names = {each.alias_or_name.lower() for each in select.expressions}
-        columns = [column for part in moved.values() for column in part.find_all(exp.Column)]
-        if "*" not in names and any(column.name.lower() not in names for column in columns):
-            raise UnsupportedFeature("Spark has no QUALIFY with ORDER BY of a column that is not selected")
-        for column in columns:
-            column.set("table", None)
-        inner = select.copy()
-        for key in moved:
-            inner.set(key, None)
-        outer = exp.select("*").from_(inner.subquery("_qualified"))
-        for key, part in moved.items():
-            outer.set(key, part.copy())
-        if select is query:
-            return outer
-        select.replace(outer)
-    return query

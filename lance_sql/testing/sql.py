@@ -64,7 +64,7 @@ def _row(row: Any) -> tuple[Any, ...]:
 def query(tables: TableLike | Mapping[str, TableLike], sql: str) -> pa.Table:
     """Returns the rows of a query over Lance tables."""
     try:
-        from lance_sql.providers.duckdb import connect, register_table
+        from lance_sql.providers.duckdb.registration import connect, register_table
     except ImportError as error:
         raise missing_package("Queries need DuckDB", "duckdb") from error
     named = tables if isinstance(tables, Mapping) else {_name(tables): tables}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -13,9 +13,10 @@ from datafusion.functions import arrow_cast
 from lance_sql.values import selection
 from lance_sql.values.sql_text import identifier
 
+from ..adapter import Request
 from ..arrow import without_metadata
 from ..sources import Source
-from . import provided, register
+from .registration import provided, register
 
 # "DataFusion error: Plan("..."): the message comes last
 _WRAPPED: Final = re.compile(r"^(?:\w+ error: )+")
@@ -25,7 +26,7 @@ class DataFusionError(Exception):
     """The one-line error of a query that DataFusion rejects; its own errors are plain exceptions."""
 
 
-Errors: Final = DataFusionError
+Errors: Final = (DataFusionError,)
 
 
 def target(given: Any) -> SessionContext:
@@ -33,21 +34,17 @@ def target(given: Any) -> SessionContext:
     return register(SessionContext()) if given is None else given
 
 
-def prepare(
-    context: SessionContext, sql: str, sources: Mapping[str, Source], types: Sequence[str | None] = ()
-) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
+def prepare(context: SessionContext, request: Request) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
     """Plans a query. Returns its columns, and a function that runs it on each call.
 
-    types: of `column_types`, to which the columns are cast; not in SQL, because an outer query would lose the
-        order
     raises: DataFusionError for a query that cannot be planned; the function raises errors of running it
     """
-    for name, source in sources.items():
+    for name, source in request.sources.items():
         context.register_table(name, provided(source))
     try:
-        frame = context.sql(sql)
-        if types:
-            pairs = zip(frame.schema().names, types, strict=True)
+        frame = context.sql(request.sql)
+        if request.types:
+            pairs = zip(frame.schema().names, request.types, strict=True)
             frame = frame.select(*(arrow_cast(column(identifier(name)), type).alias(name) for name, type in pairs))
         # The schema of a frame of SQL has the types before the analyzer aligns those of UNION, CASE and others, and its
         # stream delivers later types under that schema.
@@ -55,7 +52,7 @@ def prepare(
     except Exception as error:
         raise DataFusionError(_line(error)) from error
     finally:
-        for name in sources:
+        for name in request.sources:
             context.deregister_table(name)
 
     def read() -> pa.RecordBatchReader:
@@ -74,7 +71,7 @@ def column_types(context: SessionContext, source: Source) -> dict[str, str]:
     names = bare.names
     types = ", ".join(f"arrow_typeof(t.{identifier(each)}) AS c{number}" for number, each in enumerate(names))
     one_row = f"SELECT {types} FROM (SELECT 1) LEFT JOIN __lance_types AS t ON false"
-    _, read = prepare(context, one_row, {"__lance_types": Source(selection.empty(bare))})
+    _, read = prepare(context, Request(one_row, {"__lance_types": Source(selection.empty(bare))}))
     return dict(zip(names, (column[0].as_py() for column in read().read_all()), strict=True))
 
 

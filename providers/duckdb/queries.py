@@ -19,18 +19,17 @@ import pyarrow as pa
 import lance_sql.dataset
 from lance_sql.format.schema.duckdb_types import exportable
 
+from ..adapter import Request
 from ..arrow import widened_rows
 from ..sources import Source
-from . import attach as attach
-from . import check_replacements
 from . import results as duckdb_results
-from .results import is_in_transaction as is_in_transaction
+from .registration import check_replacements
 from .tables import feed_table, relation, widen
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
-Errors = duckdb.Error
+Errors = (duckdb.Error,)
 """Errors that DuckDB raises for rejected statements."""
 
 _lock = Lock()
@@ -57,20 +56,15 @@ def target(given: Any) -> DuckDBPyConnection:
 
 
 def prepare(
-    connection: DuckDBPyConnection,
-    sql: str,
-    sources: Mapping[str, Source],
-    parameters: Mapping[str, Any] | None = None,
-    *,
-    is_kept: bool = False,
+    connection: DuckDBPyConnection, request: Request
 ) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
     """Binds a query. Returns its columns, and a function that runs it on each call.
 
-    parameters: of a prepared statement, by name; only those that the query uses are passed to DuckDB
-    is_kept: it may run while other queries of the connection do
     raises: DuckDB's errors for a query that it cannot bind; UnsupportedFeature for types that it cannot return
     """
-    given = {name: value for name, value in (parameters or {}).items() if re.search(rf"\${re.escape(name)}\b", sql)}
+    sql, sources = request.sql, request.sources
+    # DuckDB takes no others
+    given = {name: value for name, value in request.parameters.items() if re.search(rf"\${re.escape(name)}\b", sql)}
     options: dict[str, Any] = {"params": given} if given else {}
     variables = _seen(sql)
     with _named(connection, sources):
@@ -81,7 +75,7 @@ def prepare(
             reader: pa.RecordBatchReader = exportable(_sql(connection, sql, options, variables)).to_arrow_reader()
             return reader
 
-    return names, duckdb_results.repeatable(connection, read, is_own=connection in _own) if is_kept else read
+    return names, duckdb_results.repeatable(connection, read, is_own=connection in _own) if request.is_kept else read
 
 
 @contextmanager

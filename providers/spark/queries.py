@@ -14,6 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lance_sql.dataset import Dataset
 from lance_sql.runtime.caches import LruCache
 
+from ..adapter import Request
 from ..sources import Source
 from . import data_source as spark
 from . import types as spark_types
@@ -39,16 +40,14 @@ def target(given: Any) -> SparkSession:
     return spark.register(session.getOrCreate() if given is None else given)
 
 
-def prepare(
-    session: SparkSession, sql: str, sources: Mapping[str, Source]
-) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
+def prepare(session: SparkSession, request: Request) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
     """Plans a query. Returns its columns, and a function that runs it on each call.
 
     raises: Errors for a query that Spark cannot analyze
     """
-    frames = {name: _frame(session, source) for name, source in sources.items()}
+    frames = {name: _frame(session, source) for name, source in request.sources.items()}
     with _named(session, frames), short_errors():
-        frame = session.sql(sql)
+        frame = session.sql(request.sql)
         # raises errors of the analysis here, rather than with the rows
         names = frame.schema.names
 

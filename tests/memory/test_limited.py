@@ -29,7 +29,7 @@ NUM_VALUES: Final = 5 * LIMIT_MIB
 BEGIN: Final = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_DATA, (MEBIBYTES << 20,) * 2)
-import lance_sql, lance_sql.providers.duckdb
+import lance_sql, lance_sql.providers.duckdb.registration
 table = lance_sql.open(sys.argv[1])
 clone = table.branches.shallow_clone(sys.argv[2])
 n = table.count_rows()

@@ -16,6 +16,7 @@ import sqlglot
 import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.one_sql.narrowing import Asked, asked
+from lance_sql.providers.adapter import named
 
 _QUERIES_OF_A_SEED = 40
 
@@ -181,7 +182,7 @@ def check(folder: Path, seed: int) -> tuple[int, int, int]:
         text = queries.query()
         tree = sqlglot.parse_one(text, dialect="duckdb")
         names = _with_own_names(tree)
-        found = asked(tree, {name: datasets[table].schema for name, table in names.items()})
+        found = asked(tree, {name: datasets[table].schema for name, table in names.items()}, named("spark"))
         connection = duckdb.connect()
         for name, table in names.items():
             connection.register(name, tables()[table])
@@ -227,7 +228,7 @@ def test_an_order_by_all_keeps_all() -> None:
         "SELECT a FROM (SELECT * FROM t GROUP BY ALL)",
     ):
         for dialect in ("duckdb", "spark"):
-            assert asked(sqlglot.parse_one(text, dialect=dialect), schemas) is None
+            assert asked(sqlglot.parse_one(text, dialect=dialect), schemas, named("spark")) is None
 
 
 @pytest.mark.parametrize(
@@ -244,7 +245,9 @@ def test_an_order_by_all_keeps_all() -> None:
 def test_rows_that_are_only_counted_need_no_star(inside: str, wanted: set[str]) -> None:
     schemas = {"t": pa.schema([("a", pa.int64())]), "u": pa.schema([(name, pa.int64()) for name in "abc"])}
     for dialect in ("duckdb", "spark"):
-        found = asked(sqlglot.parse_one(f"SELECT t.a FROM t WHERE EXISTS ({inside})", dialect=dialect), schemas)
+        found = asked(
+            sqlglot.parse_one(f"SELECT t.a FROM t WHERE EXISTS ({inside})", dialect=dialect), schemas, named("spark")
+        )
         assert found is not None
         assert found["u"].columns == wanted
 

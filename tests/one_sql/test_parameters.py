@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql.errors import InvalidArgument
-from lance_sql.one_sql.dialects import dialect_of
+from lance_sql.one_sql.dialects import syntax_of
 from lance_sql.one_sql.parameters import with_values
 
 ENGINES = ["duckdb", "datafusion"]
@@ -85,13 +85,17 @@ def test_places(engine: str, text: str, values: Any) -> None:
 
 @pytest.mark.parametrize("name", ["spark", "databricks"])
 def test_names_of_spark(name: str) -> None:
-    dialect = dialect_of(name)
     text = "SELECT :a, v:b FROM t WHERE x = :a AND y=:c"
-    assert with_values(text, {"a": 1, "c": "it's"}, dialect, name).split() == [
+    assert with_values(text, {"a": 1, "c": "it's"}, syntax_of(name)).split() == [
         *["SELECT", "1", ",", "v:b", "FROM", "t", "WHERE", "x", "=", "1", "AND", "y="],
         "'it\\'s'",
     ]
-    assert with_values("SELECT $a || ?", {"a": "\\", "1": 2}, dialect, name).split() == ["SELECT", "'\\\\'", "||", "2"]
+    assert with_values("SELECT $a || ?", {"a": "\\", "1": 2}, syntax_of(name)).split() == [
+        "SELECT",
+        "'\\\\'",
+        "||",
+        "2",
+    ]
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "datafusion"])

@@ -18,6 +18,7 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql import asked_rows, exact_filters, narrowing
 from lance_sql.one_sql.exact_filters import exact_filter
 from lance_sql.one_sql.narrowing import asked, has_known_parts
+from lance_sql.providers.adapter import named
 from lance_sql.reads.scan.predicates import sql_conditions, sql_operand, sql_operands
 from lance_sql.reads.scan.predicates.sql import from_sql
 from lance_sql.values.sql_tree import given, has_only
@@ -65,7 +66,7 @@ def test_a_condition_with_another_argument_is_no_filter(kind: type[exp.Expr], na
         for node in list(condition.find_all(kind)):
             if type(node) is kind and name not in node.args:
                 node.set(name, True)
-                assert exact_filter(condition, SCHEMA) is None, text
+                assert exact_filter(condition, SCHEMA, named("spark")) is None, text
 
 
 def test_a_condition_of_every_other_kind_is_no_filter() -> None:
@@ -74,7 +75,7 @@ def test_a_condition_of_every_other_kind_is_no_filter() -> None:
         if kind not in known:
             assert not exact_filters.is_understood(kind(this=exp.column("a"))), kind
             inner = exp.And(this=_parsed("a = 1"), expression=kind(this=exp.column("a")))
-            assert exact_filter(inner, SCHEMA) is None, kind
+            assert exact_filter(inner, SCHEMA, named("spark")) is None, kind
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_a_condition_of_every_other_kind_is_no_filter() -> None:
     ],
 )
 def test_filters_of_conditions(text: str, expected: str | None) -> None:
-    assert exact_filter(_parsed(text), SCHEMA) == expected
+    assert exact_filter(_parsed(text), SCHEMA, named("spark")) == expected
 
 
 @pytest.mark.parametrize(("kind", "name"), _others(narrowing._KNOWN), ids=str)
@@ -154,20 +155,20 @@ def test_rows_are_not_filtered_below_another_argument(kind: type[exp.Expr], name
     ],
 )
 def test_columns_that_a_query_may_use(select: str, columns: set[str] | None) -> None:
-    found = asked(sqlglot.parse_one(f"SELECT {select} FROM t", dialect="spark"), {"t": SCHEMA})
+    found = asked(sqlglot.parse_one(f"SELECT {select} FROM t", dialect="spark"), {"t": SCHEMA}, named("spark"))
     assert (None if found is None else set(found["t"].columns)) == columns
 
 
 def test_an_inner_star_without_some_columns_keeps_them_for_the_engine() -> None:
     query = sqlglot.parse_one("SELECT a FROM (SELECT * EXCEPT (s) FROM t) AS x", dialect="spark")
-    found = asked(query, {"t": SCHEMA})
+    found = asked(query, {"t": SCHEMA}, named("spark"))
     assert found is not None
     assert found["t"].columns == {"a", "s"}
 
 
 def test_columns_with_other_names_are_not_narrowed() -> None:
     query = sqlglot.parse_one("SELECT x.b FROM t AS x (b, a, c, d) WHERE x.a = 'v'", dialect="spark")
-    assert asked(query, {"t": SCHEMA}) is None
+    assert asked(query, {"t": SCHEMA}, named("spark")) is None
     assert not has_known_parts(query)
 
 

@@ -24,9 +24,9 @@ def _duckdb() -> Run:
 def _datafusion() -> Run:
     from datafusion import SessionContext
 
-    from lance_sql.providers import datafusion
+    from lance_sql.providers.datafusion import registration
 
-    context = datafusion.register(SessionContext())
+    context = registration.register(SessionContext())
     return lambda sql: pa.table(context.sql(sql)).to_pylist()
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.providers.duckdb import register
+from lance_sql.providers.duckdb.registration import register
 from lance_sql.providers.table_functions import FUNCTIONS, METADATA
 
 WORDS: Final = ["a b", "b c", "c d", "d e"]

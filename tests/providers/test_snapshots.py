@@ -15,7 +15,7 @@ import lance_sql
 from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
 from lance_sql.providers import snapshots
-from lance_sql.providers.duckdb import register
+from lance_sql.providers.duckdb.registration import register
 from lance_sql.providers.snapshots import open_version
 
 NUM_ROWS = 20_000

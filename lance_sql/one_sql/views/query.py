@@ -18,7 +18,7 @@ from lance_sql.format.casts.lossless import is_lossless
 from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.jobs.writing import write
 from lance_sql.one_sql.clauses import rewrite
-from lance_sql.one_sql.dialects import OwnQuery, dialect_of, joined, parse
+from lance_sql.one_sql.dialects import dialect_of, parse
 from lance_sql.one_sql.engines import Engine, Prepared, engine_of, opened
 from lance_sql.one_sql.own_words import Words
 from lance_sql.one_sql.references import Reference, reference
@@ -30,6 +30,7 @@ from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.table.location import table_name
 from lance_sql.values.sql_text import literal
+from lance_sql.values.typed_sql import OwnQuery, joined
 
 _CALL: Final = re.compile(r"[a-z_]\w*(?=\s*\()")
 _COLLATION: Final = "default_collation"

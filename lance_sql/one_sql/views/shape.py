@@ -20,6 +20,7 @@ from sqlglot.dialects.dialect import Dialect
 
 from lance_sql.one_sql.dialects import generate, tokenize
 from lance_sql.one_sql.references import Reference, reference, references
+from lance_sql.providers.adapter import named
 from lance_sql.reads.scan.system_columns import NAMES as SYSTEM_COLUMNS
 from lance_sql.values.sql_tree import given
 
@@ -244,7 +245,7 @@ def _changed_words(tree: exp.Select, text: str, dialect: Dialect) -> str | None:
     """Returns a reason if the printed tree differs from the typed query: parts are computed from the tree."""
     typed, printed = (
         [_SYNONYMS.get(word, word) for token in tokenize(each, dialect) if (word := token.text.upper()) not in _NOISE]
-        for each in (text, generate(_as_typed(tree), "duckdb"))
+        for each in (text, generate(_as_typed(tree), named("duckdb")))
     )
     if Counter(typed) != Counter(printed):
         other = next((a for a, b in zip(typed, printed, strict=False) if a != b), "its end")

@@ -18,7 +18,6 @@ from sqlglot import exp
 
 from lance_sql.dataset import Dataset
 from lance_sql.jobs.distributed import CHANGE, DELETE, WRITE
-from lance_sql.one_sql.dialects import OwnQuery
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.row_changes import new_name
 from lance_sql.one_sql.views.images import KEY, Images, Versions, ViewChangedError, name_in
@@ -27,6 +26,7 @@ from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.scanning import addresses
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.values.sql_text import identifier
+from lance_sql.values.typed_sql import OwnQuery
 from lance_sql.writes.statements.row_changes import RowChange, deleted, inserted, typed
 
 _MAX_VALUES: Final = 4096

@@ -154,7 +154,7 @@ def _is_duckdb_1() -> bool:
 HALF_READ = """
 import sys, lance_sql
 from lance_sql import _kernels
-import lance_sql.providers.duckdb
+import lance_sql.providers.duckdb.registration
 _kernels.limit_wait_for_interpreter(0.5)
 for _ in range(4):
     connection = lance_sql.connect()
