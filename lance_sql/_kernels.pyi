@@ -572,6 +572,9 @@ def read_rows(
         column, number of the page, message)
     """
 
+def to_batch(columns: Sequence[NativeArray]) -> NativeArray:
+    """Returns columns of equal length, at least one, as one array, which is a struct of them."""
+
 def hold_zone_bounds() -> None:
     """Waits, before a fork, until no thread is inside `ZoneBounds`, and keeps all threads out."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow as pa
 from lance_sql import changes, handles
 from lance_sql.handles.version_rows import Filter, VersionRows
 from lance_sql.runtime import ports
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store.canonical import canonical_location
 from lance_sql.table.commit_summary import CommitSummary, from_properties
 from lance_sql.table.open_snapshot import open_snapshot

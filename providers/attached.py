@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from lance_sql.errors import InvalidArgument, TableNotFound
+from lance_sql.runtime.cached_property import cached_property
 
 if TYPE_CHECKING:
     from lance_sql.catalogs import Catalog

@@ -4,7 +4,9 @@
 
 #include <deque>
 #include <memory>
+#include <utility>
 
+#include "arrow/arrow_node.h"
 #include "bind/bound_pages.h"
 #include "file/batch_reader.h"
 #include "file/scattered_parts.h"
@@ -91,6 +93,17 @@ nb::tuple run(Read read) {
     return nb::make_tuple(num_left, made, failure ? nb::object(to_failure(*failure)) : nb::none());
 }
 
+// Columns of equal length as one array, which Python imports in one step.
+BoundArray* to_batch(nb::list columns) {
+    if (nb::len(columns) == 0) fail("a batch without columns");
+    std::vector<ArrowArray> arrays;
+    for (nb::handle each : columns) {
+        arrays.push_back(std::exchange(nb::cast<BoundArray&>(each).array, ArrowArray{}));
+    }
+    const int64_t num_rows = arrays.front().length;
+    return new BoundArray(around(std::move(arrays), {num_rows, 0, {}, std::nullopt, 0}));
+}
+
 nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuffer> flags) {
     BatchArguments arguments;
     const FilterRows filter{arguments.tests(tests), {}};
@@ -136,6 +149,7 @@ nb::tuple read_scattered_rows(nb::handle path, nb::list columns) {
 
 void bind_reading(nb::module_& m) {
     m.def("read_scattered", read_scattered_rows, "path"_a, "columns"_a);
+    m.def("to_batch", to_batch, "columns"_a, nb::rv_policy::take_ownership);
     m.def("read_rows", read_rows_of, "tests"_a, "columns"_a, "flags"_a.none());
     m.def("keep_buffers", [](Count most_bytes) { keep_buffers(most_bytes); }, "most_bytes"_a);
     m.def("kept_buffers", []() {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +21,7 @@ from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.reads.scan.take import parts, take_at
 from lance_sql.reads.search.ranking import Ranking
 from lance_sql.reads.search.search_scan import RankedScan
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64
 
@@ -79,7 +79,8 @@ class AnswerScan(RankedScan):
     def __repr__(self) -> str:
         return f"AnswerScan({self.changes!r}, columns={[column.name for column in self.columns]})"
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
+    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yields the rows. Nothing is searched or read before the first batch is requested."""
         with at(table=self.changes.snapshot.label):
             changed_rows = () if self.limit == 0 else self.changes.changed_rows
             yield from cut(chain.from_iterable(map(self._passing, changed_rows)), self.batch_size, self.limit)

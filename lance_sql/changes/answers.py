@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -31,6 +30,7 @@ from lance_sql.reads.scan.system_columns import ROW_ID, field
 from lance_sql.reads.scan.take import take_at
 from lance_sql.reads.search.ranking import Ranker
 from lance_sql.reads.search.search_rows import SearchRows, search_rows
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arrays import I64, U64
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,7 +17,8 @@ from lance_sql.changes.plan import Part, limited
 from lance_sql.changes.reading import FeedColumn
 from lance_sql.errors import CorruptFile
 from lance_sql.reads.scan.predicates import Predicate
-from lance_sql.reads.scan.relation import Relation, cut
+from lance_sql.reads.scan.relation import Batched, Relation, cut
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table import versions
 from lance_sql.values import row_ranges
 
@@ -47,16 +47,9 @@ class ChangeScan(Relation):
         columns that were rewritten in place."""
         return tuple(limited(list(self.feed.range.parts(self.predicate)), self.limit))
 
-    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """Returns the rows as a stream of batches, in commit order. Reading starts with the first batch.
-
-        keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
-        """
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            yield from self.task(self.parts)._batches(keeps_all=keeps_all)
-
-        return pa.RecordBatchReader.from_batches(self.schema, batches())
+    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yields the rows in commit order, see `Batched.to_batches`."""
+        yield from self.task(self.parts).to_batches(keeps_all=keeps_all)
 
     def count_rows(self) -> int:
         """Counts the rows; reads no page unless the filter needs values."""
@@ -116,7 +109,7 @@ class ChangeScan(Relation):
 
 
 @dataclass(frozen=True, repr=False)
-class ChangeTask:
+class ChangeTask(Batched):
     """Self-contained part of a scan of the feed. Picklable: the reader opens data files, but no manifests or
     transactions.
 
@@ -147,14 +140,8 @@ class ChangeTask:
         """
         return replace(self, columns=columns, schema=schema)
 
-    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """Returns the rows of the task, as `ChangeScan.to_reader`."""
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches(keeps_all=keeps_all))
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
-
-    def _batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of the task, as `ChangeScan.to_batches`."""
         return cut(self._without_limit(keeps_all=keeps_all and self.limit is None), None, self.limit)
 
     def _without_limit(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +24,7 @@ from lance_sql.format.casts.conversion import between
 from lance_sql.format.layouts.page import concat
 from lance_sql.format.schema import Field, Schema, arrow_field
 from lance_sql.format.schema.types import LISTS
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.values import row_ranges

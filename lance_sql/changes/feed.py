@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
-from functools import cached_property, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, overload
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from lance_sql.format.schema.primary_key import naming_columns, nullable, primar
 from lance_sql.reads.arrow_dataset import ArrowDataset
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.predicates import Predicate, from_arrow, from_sql
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arguments import column_names
@@ -295,7 +296,8 @@ class ChangeFeed(ArrowDataset):
         raises: ColumnNotFound, InvalidArgument, UnsupportedFeature as `Dataset.scan`
         """
         names = column_names(columns)
-        chosen = tuple(self._column(name) for name in (self.schema.names if names is None else names))
+        feed_names = self._feed_names
+        chosen = tuple(self._column(name, feed_names) for name in (self.schema.names if names is None else names))
         if len({column.name for column in chosen}) < len(chosen):
             raise InvalidArgument("A column is selected twice: name it once")
         return ChangeScan(self, chosen, self.predicate(filter), limit, batch_size)
@@ -345,14 +347,13 @@ class ChangeFeed(ArrowDataset):
             lines.append(f"  restored, values are compared: version {', '.join(restores)}")
         return lines
 
-    def _column(self, name: str) -> FeedColumn:
-        hidden = (*self._feed_names, *system_columns.NAMES)
-        if name in self._feed_names:
+    def _column(self, name: str, feed_names: tuple[str, ...]) -> FeedColumn:
+        if name in feed_names:
             return FeedColumn(name, None, (), self.schema.field(name))
         if name in (system_columns.ROW_ID, *self.system_columns):
             return FeedColumn(name, None, (), system_columns.field(name))
         schema = self._last.manifest.schema
-        top, *below = schema.resolve(name, table=str(self), also=hidden)
+        top, *below = schema.resolve(name, table=str(self), also=(*feed_names, *system_columns.NAMES))
         number = schema.names.index(top.name)
         if not below:
             return FeedColumn(name, number, (), self._fields[number])

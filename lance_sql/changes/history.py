@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import partial
 from typing import Final
 
 from lance_sql.changes.fragment_difference import ComparedVersion
 from lance_sql.errors import CorruptFile, UnsupportedFeature, VersionNotFound
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import Store, concurrently
 from lance_sql.table import identity, location, versions
 from lance_sql.table.commit_origin import UNKNOWN, CommitOrigin

@@ -19,7 +19,7 @@ from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.changes.earlier_columns import Sources
 from lance_sql.changes.history import Commit
 from lance_sql.table.commit_origin import CommitOrigin
-from lance_sql.values.arrays import I64, U64, BoolMask
+from lance_sql.values.arrays import I64, U64, BoolMask, as_column
 
 CHANGE_TYPE: Final = "_change_type"
 COMMIT_VERSION: Final = "_commit_version"
@@ -114,13 +114,13 @@ class Commits:
                 number: np.ndarray[tuple[int], np.dtype[np.integer[Any]]] = np.zeros(len(ids), np.int64)
             else:
                 number = self.numbers[np.searchsorted(self.ids, ids)]
-            arrays[COMMIT_VERSION] = pa.array(self.versions[number].astype(np.uint64))
+            arrays[COMMIT_VERSION] = as_column(self.versions[number].astype(np.uint64), pa.uint64())
             arrays[COMMIT_TIMESTAMP] = times(self.timestamps[number])
             for origin_name in set(names) & set(ORIGIN_NAMES):
                 texts = [getattr(each, origin_name.removeprefix("_commit_")) for each in self.origins or ()]
                 arrays[origin_name] = pa.array(texts, pa.string()).take(pa.array(number))
         if CHANGE_TYPE in names:
-            arrays[CHANGE_TYPE] = pa.repeat(pa.scalar(kind), len(ids))
+            arrays[CHANGE_TYPE] = pa.repeat(kind, len(ids))
         return {name: arrays[name] for name in names}
 
 
@@ -156,6 +156,8 @@ class Images:
 
 def times(microseconds: I64, mask: BoolMask | None = None) -> pa.Array:
     """Returns times as a column; NULL where the mask is true."""
+    if mask is None:
+        return as_column(microseconds, TIME)
     # a cast copies the values, and does so on other threads
     return pa.array(microseconds, pa.int64(), mask=mask).view(TIME)
 

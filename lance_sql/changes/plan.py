@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -35,6 +35,7 @@ from lance_sql.changes.keyed import KeyMatch, LastCommits
 from lance_sql.changes.narrowing import known, narrowed
 from lance_sql.errors import DamagedLineage, UnsupportedFeature
 from lance_sql.reads.scan.predicates import Const, Predicate
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.values.arrays import U64
 
 Mode: TypeAlias = Literal["all", "net", "insert_only"]

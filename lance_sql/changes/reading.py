@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +25,8 @@ from lance_sql.reads.scan.projection import Columns, OutputColumn, restrict
 from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.scan import ScanTask
 from lance_sql.values import selection
+
+_MOST_WANTED: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +66,9 @@ def read(
     if not {column.name for column in columns} | filtered <= {*by_name, *part.feed_values.constant, *system}:
         system.add(system_columns.ROW_ID)
     stored = [number for number in sorted(numbers) if part.sources[number].stored is not None]
-    wanted = [_stored_column(part.sources[number]) for number in stored]
-    wanted += [OutputColumn(name, None, (), system_columns.field(name)) for name in sorted(system)]
-    task = _task(part, wanted, pushed, by_name, batch_size)
+    wanted = _wanted(tuple([_renamed(part.sources[number]) for number in stored]), tuple(sorted(system)))
     schema = pa.schema([column.arrow for column in columns])
-    for batch in task.to_reader(keeps_all=keeps_all):
+    for batch in _task(part, wanted, pushed, by_name, batch_size).to_batches(keeps_all=keeps_all):
         values = {number: part.sources[number].convert(batch.column(i)) for i, number in enumerate(stored)}
         for number in numbers - values.keys():
             values[number] = pa.nulls(batch.num_rows, part.sources[number].type)
@@ -118,9 +120,16 @@ def _divide(
     return tuple(pushed), tuple(left)
 
 
+@lru_cache(_MOST_WANTED)
+def _wanted(fields: tuple[Field, ...], system: tuple[str, ...]) -> Columns:
+    """Returns the stored columns to read, the same object for the same ones, which knows what follows from them."""
+    stored = [OutputColumn(field.name, field, (), nullable(arrow_field(field))) for field in fields]
+    return Columns.of([*stored, *(OutputColumn(name, None, (), system_columns.field(name)) for name in system)])
+
+
 def _task(
     part: Images,
-    wanted: Sequence[OutputColumn],
+    wanted: Columns,
     pushed: Sequence[Predicate],
     by_name: dict[str, int],
     batch_size: int | None,
@@ -133,17 +142,12 @@ def _task(
     ]
     plan = ReadPlan(
         part.rows.files,
-        Columns.of(wanted),
+        wanted,
         None if not pushed else pushed[0] if len(pushed) == 1 else And(tuple(pushed)),
         tuple(fields),
         tuple(name for name in paths if name not in by_name),
     )
     return ScanTask(plan, pa.schema([column.arrow for column in wanted]), part.rows.parts, None, batch_size)
-
-
-def _stored_column(source: ColumnSource) -> OutputColumn:
-    field = _renamed(source)
-    return OutputColumn(field.name, field, (), nullable(arrow_field(field)))
 
 
 def _renamed(source: ColumnSource) -> Field:

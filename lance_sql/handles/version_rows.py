@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Unpack, overload
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.take import row_id_array, take
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arguments import check_number, column_names
 from lance_sql.values.keywords import check_keywords

@@ -14,11 +14,12 @@ import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import count
 from threading import Lock, RLock
 from typing import Final, Generic, Protocol, TypeVar
 from weakref import ref
+
+from lance_sql.runtime.cached_property import cached_property
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -13,13 +13,13 @@ Source: message lance.table.DataFragment.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
 
 from lance_sql import _kernels
 from lance_sql._kernels import FragmentColumn, SequenceForm
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.values.arrays import I64, U64, BoolMask
 
 _NO_BOUND: Final = 2**64 - 1

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Final, overload
 
 import numpy as np
 
 from lance_sql.errors import CorruptFile, InvalidArgument, at
 from lance_sql.format.proto import table_pb2
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table import fragment_wire
 from lance_sql.table.fragment import DataFile, Fragment
 from lance_sql.table.fragment_table import FragmentTable

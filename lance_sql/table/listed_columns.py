@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from lance_sql.format.file.kernel_columns import PlainColumn
 from lance_sql.format.file.leaves import Leaf, as_stored, is_leaf, leaves
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.format.schema.types import is_json, plain_type
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.fragment import DataFile
 
 _DOCUMENT: Final = pa.large_binary()

@@ -6,7 +6,6 @@ import difflib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import PurePath
 from typing import Any, Final, TypeAlias
 
@@ -22,6 +21,7 @@ from lance_sql.format.schema.primary_key import primary_key
 from lance_sql.health.differences import open_table
 from lance_sql.health.differences.differing_rows import adapted
 from lance_sql.reads.scan.system_columns import LAST_UPDATED_AT
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.writes.statements.source import to_reader
 
 TableLike: TypeAlias = Any

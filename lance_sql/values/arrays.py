@@ -1,4 +1,4 @@
-"""Types of NumPy arrays that many modules share, and the order of their values."""
+"""Types of NumPy arrays that many modules share, the order of their values, and their values as columns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 BoolMask: TypeAlias = npt.NDArray[np.bool_]
 """A boolean for each row, value or key."""
@@ -24,3 +25,9 @@ def ascend(values: I64, *, strictly: bool = False) -> bool:
     """Whether each of the values is at least the one before, or greater. Their differences may overflow."""
     descents = values[1:] <= values[:-1] if strictly else values[1:] < values[:-1]
     return not descents.any()
+
+
+def as_column(values: npt.NDArray[np.generic], type: pa.DataType) -> pa.Array:
+    """Returns numbers or times as a column without NULLs, whose values have the width of `type`, without a copy of
+    contiguous ones. Unlike `pyarrow.array`, keeps Python's lock."""
+    return pa.Array.from_buffers(type, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))], 0)

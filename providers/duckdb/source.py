@@ -6,7 +6,6 @@ See `protocol`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import pyarrow as pa
 from duckdb._sources import ArrowScanSource, nodes
@@ -16,6 +15,7 @@ from lance_sql.reads.arrow_dataset import AnyScan
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.predicates import Predicate, conjunction
 from lance_sql.reads.scan.scan import Scan
+from lance_sql.runtime.cached_property import cached_property
 
 from .filters import UntranslatableError, is_worthwhile, to_predicate
 from .tables import DuckDBTable

@@ -43,19 +43,24 @@ class PlainColumn(NamedTuple):
     key: its number in the file, and the format of its values
     type: that the values become
     form: of the arrays of the kernels
+    field: of these arrays
     name: of the table's column, for errors
     """
 
     key: tuple[int, Format]
     type: pa.DataType
     form: Form
+    field: pa.Field
     name: str
 
     @classmethod
     def of(cls, number: int, type: pa.DataType, name: str) -> PlainColumn | None:
         """Returns a column of a file; None for a type whose columns the kernels do not open."""
         format = format_of(type)
-        return None if format is None else cls((number, format), type, _form(type), name)
+        if format is None:
+            return None
+        form = _form(type)
+        return cls((number, format), type, form, pa.field(name, form.type), name)
 
 
 class OpenColumns:
@@ -134,9 +139,11 @@ def read(file: FileReader, columns: Sequence[PlainColumn], rows: RowRanges) -> l
         _, number, page, message = failure
         with where(number)(page):
             raise CorruptFile(message)
-    for index, array in zip(known, made, strict=True):
-        _, type, form, _ = columns[index]
-        arrays[index] = form.finish(pa.Array._import_from_c(array.address, form.type), type)
+    schema = pa.schema([columns[index].field for index in known])
+    joined = _kernels.to_batch(made)
+    batch = pa.RecordBatch._import_from_c(joined.address, schema)
+    for index, array in zip(known, batch.columns, strict=True):
+        arrays[index] = columns[index].form.finish(array, columns[index].type)
     return arrays
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import pyarrow as pa
 
@@ -24,6 +23,7 @@ from lance_sql.format.layouts.page import Page, concat
 from lance_sql.format.layouts.pages import head_ranges, open_page
 from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
 from lance_sql.format.layouts.tree import ConstantLayout, FullZip, Layer, MiniBlock
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64

@@ -9,7 +9,6 @@ Source: message lance.file.Metadata.
 
 import struct
 from collections.abc import Callable, Sequence
-from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +25,7 @@ from lance_sql.format.layouts.tree import ArrayTree
 from lance_sql.format.proto import file_pb2, table_pb2
 from lance_sql.format.schema import Field, Schema, storage_type
 from lance_sql.format.schema.wire import from_messages
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, ascend

@@ -5,7 +5,7 @@ Source: messages FileDescriptor (global buffer 0) and ColumnMetadata.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import accumulate
 from threading import Lock
 from typing import NamedTuple
@@ -27,6 +27,7 @@ from lance_sql.format.proto import encodings_v2_0_pb2, file_pb2
 from lance_sql.format.schema import Field, Schema
 from lance_sql.format.schema.fields import without_children
 from lance_sql.format.schema.wire import from_messages, to_messages
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import ByteRange
 from lance_sql.values.arrays import I64
 

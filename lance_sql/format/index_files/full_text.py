@@ -11,7 +11,6 @@ Source: full text index specification.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -21,6 +20,7 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.index_files.index_file import IndexFile, json_note
 from lance_sql.format.index_files.token_fst import TokenFst
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.runtime.caches import LruCache
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import U32, U64

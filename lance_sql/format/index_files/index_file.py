@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
@@ -24,6 +23,7 @@ from lance_sql.format.file.read_columns import Column, read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.schema import Schema, arrow_field
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import Store
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -28,6 +27,7 @@ from lance_sql.format.index_files.clustering import (
 )
 from lance_sql.format.index_files.rotation import FastRotation, drawn, rotation_of
 from lance_sql.format.index_files.vector_index import VectorIndex
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.values.arrays import F32, U8, U32, BoolMask
 
 SAMPLES_OF_A_CENTROID: Final = 256

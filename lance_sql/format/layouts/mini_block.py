@@ -7,7 +7,6 @@ Source: message MiniBlockLayout.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NoReturn
 
 import numpy as np
@@ -29,6 +28,7 @@ from lance_sql.format.layouts.page import PAGE_BYTES, cluster, concat
 from lance_sql.format.layouts.reading import Reading
 from lance_sql.format.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
 from lance_sql.format.layouts.value_codecs import uncompressed
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64

@@ -19,7 +19,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import repeat
 from typing import NamedTuple, Protocol
 
@@ -27,6 +27,7 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 from lance_sql.format.schema import projection, types
+from lance_sql.runtime.cached_property import cached_property
 
 # Arrow exchanges no deeper schemas between libraries (kMaxNestingDepth, kMaxImportRecursionLevel).
 MAX_DEPTH = 64

@@ -10,11 +10,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib import resources
 from typing import Any, Final
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, missing_package
+from lance_sql.runtime.cached_property import cached_property
 
 Token = tuple[int, str]
 """The position of a token in its text, and the token."""

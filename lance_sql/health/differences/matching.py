@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -20,6 +19,7 @@ import pyarrow as pa
 
 from lance_sql.health.differences.column_rule import ColumnRule
 from lance_sql.health.differences.pairing import UniqueKey
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.values import keys, selection
 from lance_sql.values.arrays import I64, BoolMask
 

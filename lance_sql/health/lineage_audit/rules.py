@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -30,6 +29,7 @@ from lance_sql.errors import TABLE_ERRORS
 from lance_sql.health.lineage_audit.audited_rows import LiveRows
 from lance_sql.health.lineage_audit.faults import Findings, Kind, rows_text
 from lance_sql.health.lineage_audit.invariants import check_given, check_sequences
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table import row_ids
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.snapshot import Snapshot

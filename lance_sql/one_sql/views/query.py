@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cache
 from itertools import chain
 from typing import Any, Final
 
@@ -28,6 +28,7 @@ from lance_sql.one_sql.views.shape import Functions, Shape, is_plain, shape
 from lance_sql.opening import open as open_dataset
 from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.location import table_name
 from lance_sql.values.sql_text import literal
 from lance_sql.values.typed_sql import OwnQuery, joined

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +17,7 @@ from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.relation import OnePartRelation, cut
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
+from lance_sql.runtime.cached_property import cached_property
 
 if TYPE_CHECKING:
     from lance_sql.reads.mem_wal.newest_rows import FreshRows
@@ -38,13 +38,9 @@ class FreshScan(OnePartRelation):
         """Schema of every batch: the columns in the requested order."""
         return pa.schema([column.arrow for column in self.columns], self.rows.schema.metadata)
 
-    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """Returns the rows as a stream of batches. Nothing is read before the first batch is requested.
-
-        keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
-        """
-        batches = cut(self._all(keeps_all=keeps_all), None, self.limit)
-        return pa.RecordBatchReader.from_batches(self.schema, batches)
+    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of the version, then those of the log, see `Batched.to_batches`."""
+        return cut(self._all(keeps_all=keeps_all), None, self.limit)
 
     def count_rows(self) -> int:
         """Counts the rows; without a filter, reads only keys."""
@@ -71,11 +67,11 @@ class FreshScan(OnePartRelation):
         merged = self.rows.merged
         scan = self._of_version()
         if len(merged.hidden) == 0:
-            yield from scan.to_reader(keeps_all=keeps_all)
+            yield from scan.to_batches(keeps_all=keeps_all)
         else:
             (address,) = resolve(self.rows.snapshot, [ROW_ADDRESS])
             with_addresses = replace(scan, columns=(*self.columns, address))
-            for batch in with_addresses.to_reader(keeps_all=keeps_all):
+            for batch in with_addresses.to_batches(keeps_all=keeps_all):
                 addresses = batch.column(len(self.columns)).to_numpy()
                 positions = np.minimum(np.searchsorted(merged.hidden, addresses), len(merged.hidden) - 1)
                 shown = batch.filter(pa.array(merged.hidden[positions] != addresses))

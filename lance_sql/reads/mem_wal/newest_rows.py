@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +32,7 @@ from lance_sql.reads.scan.predicates import Predicate, conjunction
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.system_columns import NAMES
 from lance_sql.reads.write_ahead_log import TOMBSTONE, WriteAheadLog
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, U64, BoolMask

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import reduce
 from itertools import pairwise
 from typing import overload
 
@@ -16,6 +16,7 @@ import numpy as np
 from lance_sql.errors import at
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.pruning.known_rows import renumbered, rows_at
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.values import row_ranges

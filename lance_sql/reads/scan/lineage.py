@@ -8,6 +8,7 @@ row by row, unless a list of them names the rows to look up. No page is read.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -59,7 +60,7 @@ def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidate
     predicate = And(tuple(predicates)) if len(predicates) > 1 else predicates[0]
     if predicate.columns & _RUN_COLUMNS:
         check_row_history(candidates.snapshot.open_fragments.files)
-    known = _statistics(candidates)
+    known = _statistics(candidates, predicate.columns)
     count = len(candidates)
     possible = may_match(predicate, known, count)
     whole = must_match(predicate, known, count)
@@ -77,10 +78,10 @@ def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidate
 
 def with_row_ids(candidates: Candidates, wanted: U64) -> I64:
     """Returns the indices of fragments that may have a row with one of these ids."""
-    ids = _statistics(candidates)[ROW_ID,]
+    least, greatest, _ = _bounds(candidates, (ROW_ID,))
     ascending = np.sort(wanted)
-    first = np.searchsorted(ascending, ids.mins.fill_null(0).to_numpy(), "left")
-    end = np.searchsorted(ascending, ids.maxs.fill_null(2**64 - 1).to_numpy(), "right")
+    first = np.searchsorted(ascending, least, "left")
+    end = np.searchsorted(ascending, greatest, "right")
     fragment_indices: I64 = candidates.fragment_indices[first < end]
     return fragment_indices
 
@@ -91,24 +92,33 @@ def matching(batch: pa.RecordBatch, predicates: Sequence[Predicate]) -> RowRange
     return true_ranges(mask)
 
 
-def _statistics(candidates: Candidates) -> Mapping[Path, PageStatistics]:
-    """Returns the statistics of the system columns of each fragment."""
-    snapshot, table, fragment_indices = candidates.snapshot, candidates.fragments.table, candidates.fragment_indices
-    addresses = _addresses(table, fragment_indices)
-    statistics: dict[Path, PageStatistics] = {(ROW_ADDRESS,): addresses, (ROW_ID,): addresses}
-    if snapshot.manifest.has_stable_row_ids:
-        statistics[ROW_ID,] = _bounded(table.row_ids, fragment_indices, default=None)
-        statistics[CREATED_AT,] = _bounded(table.created_at, fragment_indices, default=DEFAULT_VERSION)
-        statistics[LAST_UPDATED_AT,] = _bounded(table.last_updated_at, fragment_indices, default=DEFAULT_VERSION)
-    return statistics
+def _statistics(candidates: Candidates, columns: frozenset[Path]) -> Mapping[Path, PageStatistics]:
+    """Returns the statistics of these system columns of each fragment."""
+    return {column: _as_statistics(*_bounds(candidates, column)) for column in columns}
 
 
-def _addresses(table: FragmentTable, fragment_indices: I64) -> PageStatistics:
+_Bounds: TypeAlias = tuple[U64, U64, BoolMask]
+"""The least and the greatest value of each fragment, 0 and 2^64 - 1 if unknown, and whether they are known."""
+
+
+def _bounds(candidates: Candidates, column: Path) -> _Bounds:
+    table, fragment_indices = candidates.fragments.table, candidates.fragment_indices
+    stable = candidates.snapshot.manifest.has_stable_row_ids
+    if column == (CREATED_AT,):
+        return _bounded(table.created_at, fragment_indices, default=DEFAULT_VERSION)
+    if column == (LAST_UPDATED_AT,):
+        return _bounded(table.last_updated_at, fragment_indices, default=DEFAULT_VERSION)
+    if column == (ROW_ID,) and stable:
+        return _bounded(table.row_ids, fragment_indices, default=None)
+    return _addresses(table, fragment_indices)
+
+
+def _addresses(table: FragmentTable, fragment_indices: I64) -> _Bounds:
     firsts = table.ids[fragment_indices] << np.uint64(32)
-    return _as_statistics(firsts, firsts | np.uint64(2**32 - 1), np.ones(len(fragment_indices), np.bool_))
+    return firsts, firsts | np.uint64(2**32 - 1), np.ones(len(fragment_indices), np.bool_)
 
 
-def _bounded(sequences: SequenceBounds, fragment_indices: I64, *, default: int | None) -> PageStatistics:
+def _bounded(sequences: SequenceBounds, fragment_indices: I64, *, default: int | None) -> _Bounds:
     """default: the value of every row without a sequence; None if that is damage"""
     least, greatest = sequences.least[fragment_indices], sequences.greatest[fragment_indices]
     known = sequences.are_known[fragment_indices]
@@ -116,7 +126,7 @@ def _bounded(sequences: SequenceBounds, fragment_indices: I64, *, default: int |
         absent = sequences.forms[fragment_indices] == SequenceForm.NONE
         least, greatest = np.where(absent, np.uint64(default), least), np.where(absent, np.uint64(default), greatest)
         known = known | absent
-    return _as_statistics(least, greatest, known)
+    return least, greatest, known
 
 
 def _as_statistics(least: U64, greatest: U64, known: BoolMask) -> PageStatistics:

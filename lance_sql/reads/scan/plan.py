@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import islice, pairwise
 
 import pyarrow as pa
@@ -42,6 +41,7 @@ from lance_sql.reads.scan.projection import (
     restrict,
 )
 from lance_sql.reads.scan.pruning import SOURCES, Evidence
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment

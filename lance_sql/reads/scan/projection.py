@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Final
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from lance_sql.format.schema.types import is_json
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.predicates import json_paths
 from lance_sql.reads.scan.predicates.json_functions import MEMBER_TYPES, member
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.runtime.caches import LruCache
 from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.snapshot import Snapshot

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
@@ -18,26 +18,40 @@ from lance_sql.values.frames import Frames
 from lance_sql.values.guessed_names import RowsGuessed
 
 
-class Relation(Frames, RowsGuessed):
-    """A read of some columns and rows. Subclasses are frozen dataclasses; every reader starts again."""
+class Batched(Frames):
+    """Rows that are read in batches."""
 
-    columns: tuple[Any, ...]
+    if TYPE_CHECKING:
+        # a field of some of them
 
-    @property
+        @property
+        def schema(self) -> pa.Schema:
+            """Schema of every batch: the columns in the requested order."""
+
     @abstractmethod
-    def schema(self) -> pa.Schema:
-        """Schema of every batch: the columns in the requested order."""
-
-    @abstractmethod
-    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """Returns the rows as a stream of batches. Nothing is read before the first batch is requested.
+    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yields the rows in batches. Nothing is read before the first batch is requested.
 
         keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
         """
 
+    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
+        """Returns the rows as a stream, see `to_batches`."""
+        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches(keeps_all=keeps_all))
+
     def to_table(self) -> pa.Table:
         """Returns all rows in memory."""
-        return self.to_reader(keeps_all=True).read_all()
+        # without a reader, which gives up Python's lock for each batch
+        return pa.Table.from_batches(self.to_batches(keeps_all=True), self.schema)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_reader().__arrow_c_stream__(requested_schema)
+
+
+class Relation(Batched, RowsGuessed):
+    """A read of some columns and rows. Subclasses are frozen dataclasses; every reader starts again."""
+
+    columns: tuple[Any, ...]
 
     def with_types(self, types: Mapping[str, pa.DataType]) -> Self:
         """Returns the same scan with other types for some of its columns, as `compact_types` proposes; here none.
@@ -58,16 +72,13 @@ class Relation(Frames, RowsGuessed):
 
     def _count_by_reading(self) -> int:
         without_columns = replace(self, columns=())  # type: ignore[type-var]  # a dataclass
-        return sum(batch.num_rows for batch in without_columns.to_reader())
+        return sum(batch.num_rows for batch in without_columns.to_batches())
 
     def _repr_html_(self) -> str | None:
         """Renders the first rows for a notebook."""
         from lance_sql.values import html
 
         return html.first_rows(self.to_reader())
-
-    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_reader().__arrow_c_stream__(requested_schema)
 
 
 class OnePartRelation(Relation):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from typing import Any, Final
 
@@ -21,14 +21,14 @@ from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import Columns, OutputColumn
 from lance_sql.reads.scan.pruning.learned import count_decided
 from lance_sql.reads.scan.read_batch import read, record_batch
-from lance_sql.reads.scan.relation import Relation, cut
+from lance_sql.reads.scan.relation import Batched, Relation, cut
 from lance_sql.reads.scan.sampling import sample
 from lance_sql.reads.scan.stream import runs
 from lance_sql.reads.scan.stream.ways import ways
 from lance_sql.runtime import observing
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import release_memory
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.values.frames import Frames
 from lance_sql.values.keywords import methods_suggest_keywords
 
 MOST_ROWS: Final = 2**48
@@ -82,13 +82,9 @@ class Scan(Relation):
         """Plan for reading any rows of the scan; nothing is read for it."""
         return make_read_plan(self.snapshot, self.columns, self.predicate)
 
-    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """Returns the rows as a stream of batches, in fragment order. Nothing is read before the first batch is
-        requested.
-
-        keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
-        """
-        return self._reading(keeps_all=keeps_all).to_reader()
+    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yields the rows in batches, in fragment order, see `Batched.to_batches`."""
+        return iter(self._reading(keeps_all=keeps_all))
 
     def count_rows(self) -> int:
         """Counts the rows, from the manifest unless the filter needs values. Values are only read in zones whose
@@ -228,7 +224,7 @@ class FilterSample:
 
 @methods_suggest_keywords
 @dataclass(frozen=True, repr=False)
-class ScanTask(Frames):
+class ScanTask(Batched):
     """A part of a scan: some rows of some fragments, with everything needed to read them. Picklable.
 
     Reading it opens the data files and deletion files of its fragments, but no manifest and no other fragments.
@@ -259,13 +255,9 @@ class ScanTask(Frames):
         """
         return replace(self, read=replace(self.read, columns=Columns.of(columns)), schema=schema)
 
-    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """Returns the task's rows, see `Scan.to_reader`."""
-        return self._reading(keeps_all=keeps_all).to_reader()
-
-    def to_table(self) -> pa.Table:
-        """Returns all rows of the task in memory."""
-        return self.to_reader(keeps_all=True).read_all()
+    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yields the task's rows, see `Scan.to_batches`."""
+        return iter(self._reading(keeps_all=keeps_all))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         if requested_schema is not None:
@@ -303,10 +295,6 @@ class _Reading:
             location = self.plan.fragments.files.location
             self.watch.note(table=location.store.uri, version=location.version, columns=self.schema.names, **facts)
             self.watch.note(candidates=num_rows(self.fragments))
-
-    def to_reader(self) -> pa.RecordBatchReader:
-        """Returns a reader that raises this library's errors."""
-        return pa.RecordBatchReader.from_batches(self.schema, iter(self))
 
     def to_capsule(self) -> object:
         """Returns an Arrow C stream."""

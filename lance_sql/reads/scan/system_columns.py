@@ -16,7 +16,7 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values import row_ranges
-from lance_sql.values.arrays import U64
+from lance_sql.values.arrays import U64, as_column
 from lance_sql.values.row_ranges import RowRanges
 
 ROW_ID = "_rowid"
@@ -64,7 +64,7 @@ def read(name: str, fragment: OpenFragment, rows: RowRanges) -> pa.Array:
         values = fragment.created_at(rows)
     else:
         values = fragment.last_updated_at(rows)
-    return pa.Array.from_buffers(TYPE, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))], 0)
+    return as_column(values, TYPE)
 
 
 def addresses(fragment_id: int, rows: RowRanges) -> U64:

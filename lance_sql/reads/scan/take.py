@@ -182,6 +182,8 @@ def _row_bytes(plan: ReadPlan, fragment: OpenFragment, num_rows: int) -> float:
 
 def _in_order(table: pa.Table, order: I64) -> pa.Table:
     """Returns the rows of the table at the positions `order`."""
+    if len(order) == table.num_rows and np.array_equal(order, np.arange(len(order))):
+        return table
     try:
         return selection.take(table, pa.array(order))
     except pa.ArrowInvalid:

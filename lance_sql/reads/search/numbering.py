@@ -6,7 +6,6 @@ number        0 .. 99       100 .. 149 150 ..      physical rows, including dele
 
 from __future__ import annotations
 
-from functools import cached_property
 from threading import Lock
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -19,6 +18,7 @@ from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.runtime.caches import Measured, Usage
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import row_ranges

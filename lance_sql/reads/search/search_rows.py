@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from lance_sql.reads.scan.predicates import Predicate, conjunction, conjuncts, f
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.search.ranking import Ranker, Ranking
 from lance_sql.reads.search.search_scan import SearchScan
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.snapshot import Snapshot
 
 if TYPE_CHECKING:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import time
-from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +19,7 @@ from lance_sql.reads.scan.relation import OnePartRelation, cut
 from lance_sql.reads.scan.take import parts, take_at
 from lance_sql.reads.search.ranking import Ranking
 from lance_sql.runtime import observing
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.values.arrays import I64
 
 if TYPE_CHECKING:
@@ -38,14 +37,6 @@ class RankedScan(OnePartRelation):
     condition: Predicate | None = None
     limit: int | None = None
     batch_size: int | None = None
-
-    @abstractmethod
-    def _batches(self) -> Iterator[pa.RecordBatch]:
-        """Yields the rows, in batches."""
-
-    def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
-        """Returns the rows as a stream of batches. Nothing is searched or read before the first batch is requested."""
-        return pa.RecordBatchReader.from_batches(self.schema, self._batches())
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +86,7 @@ class SearchScan(RankedScan):
         lines.append(f"  rows: {len(ranking.addresses)}, ranked in {1000 * (ranked - started):.1f} ms")
         if analyze:
             begun = time.perf_counter()
-            returned = sum(batch.num_rows for batch in self.to_reader())
+            returned = sum(batch.num_rows for batch in self.to_batches())
             lines.append(f"  returned: {returned} rows, read in {1000 * (time.perf_counter() - begun):.1f} ms")
         return "\n".join(lines)
 
@@ -112,7 +103,8 @@ class SearchScan(RankedScan):
         names = [column.name for column in self.columns]
         return f"SearchScan({self.rows.snapshot.label!r}, {self.rows.ranker.describe()!r}, columns={names})"
 
-    def _batches(self) -> Iterator[pa.RecordBatch]:
+    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+        """Yields the rows. Nothing is searched or read before the first batch is requested."""
         watch, snapshot = observing.begin("search"), self.rows.snapshot
         with at(table=snapshot.label):
             batches = cut(self._passing(), self.batch_size, self.limit)

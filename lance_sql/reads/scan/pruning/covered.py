@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from lance_sql.format.index_files.zones import Zones
 from lance_sql.reads.scan import lineage
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.pruning.known_rows import KnownRows, distinct, everything, numbers_of
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.fragment_reuse import NOWHERE, FragmentReuse
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.indices import IndexSegment
