@@ -10,16 +10,13 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count
-from threading import Lock, RLock
+from threading import Lock
 from typing import Final, Generic, Protocol, TypeVar
 from weakref import ref
-
-from lance_sql.runtime.cached_property import cached_property
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -266,20 +263,6 @@ def total(usages: Iterable[Usage]) -> Usage:
 def _after_fork() -> None:
     for each in all_counted():
         each.after_fork()
-    if sys.version_info < (3, 12):
-        _renew_property_locks()
-
-
-def _renew_property_locks() -> None:
-    """Gives cached properties new locks: until Python 3.12 each has one for all objects of its class."""
-    for name, module in sys.modules.copy().items():
-        if name.partition(".")[0] != "lance_sql":
-            continue
-        for kind in vars(module).copy().values():
-            if isinstance(kind, type) and kind.__module__ == name:
-                for value in vars(kind).copy().values():
-                    if isinstance(value, cached_property):
-                        value.lock = RLock()  # type: ignore[attr-defined]  # only there until 3.12
 
 
 if hasattr(os, "register_at_fork"):

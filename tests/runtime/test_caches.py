@@ -189,37 +189,3 @@ assert [cache.get(1) for cache in every] == [7, 7, 7]
 def test_a_forked_process_does_not_wait_for_threads_of_its_parent() -> None:
     # other libraries, which tests import, warn of every fork
     subprocess.run([sys.executable, "-c", _FORKED], check=True)
-
-
-_FORKED_IN_A_PROPERTY = """
-import os, signal, threading
-import pyarrow as pa
-import lance_sql
-from lance_sql.reads.scan.scan import Scan
-
-table = lance_sql.write(pa.table({"x": [1, 2]}), "t.lance")
-is_held, is_done = threading.Event(), threading.Event()
-
-def plan():
-    with vars(Scan)["plan"].lock:
-        is_held.set()
-        is_done.wait()
-
-thread = threading.Thread(target=plan)
-thread.start()
-is_held.wait()
-child = os.fork()
-if child == 0:
-    signal.alarm(20)
-    os._exit(0 if table.count_rows() == 2 and table.to_table().num_rows == 2 else 1)
-is_done.set()
-thread.join()
-assert os.waitpid(child, 0)[1] == 0
-"""
-
-
-@pytest.mark.skipif(
-    sys.version_info >= (3, 12) or not hasattr(os, "fork"), reason="cached properties have no locks, or nothing forks"
-)
-def test_a_forked_process_does_not_wait_for_properties_of_its_parent(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-c", _FORKED_IN_A_PROPERTY], check=True, timeout=120, cwd=tmp_path)
