@@ -24,7 +24,8 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE
 from lance_sql.errors import InvalidArgument, at
 from lance_sql.format.schema.primary_key import nullable
-from lance_sql.reads.scan.predicates import Predicate, from_arrow, from_sql
+from lance_sql.reads.scan.filters import bound
+from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.system_columns import ROW_ID, field
 from lance_sql.reads.scan.take import take_at
@@ -163,7 +164,11 @@ class AnswerChanges:
         """
         chosen = self._resolve(self.schema.names if columns is None else columns)
         return answer_scan.AnswerScan(
-            self, columns=chosen, condition=self._condition(filter), limit=limit, batch_size=batch_size
+            self,
+            columns=chosen,
+            condition=bound(filter, self.schema, (), self.snapshot.label),
+            limit=limit,
+            batch_size=batch_size,
         )
 
     @cached_property
@@ -217,12 +222,6 @@ class AnswerChanges:
             else replace(each := next(stored), arrow=nullable(each.arrow))
             for name in names
         )
-
-    def _condition(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
-        if filter is None or isinstance(filter, Predicate):
-            return filter
-        read = from_sql if isinstance(filter, str) else from_arrow
-        return read(filter, self.schema, table=self.snapshot.label)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # without the changed rows, which are computed again

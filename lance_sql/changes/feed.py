@@ -23,7 +23,8 @@ from lance_sql.format.schema import arrow_field
 from lance_sql.format.schema.primary_key import naming_columns, nullable, primary_key
 from lance_sql.reads.arrow_dataset import ArrowDataset
 from lance_sql.reads.scan import system_columns
-from lance_sql.reads.scan.predicates import Predicate, from_arrow, from_sql
+from lance_sql.reads.scan.filters import bound
+from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.snapshot import Snapshot
@@ -372,12 +373,7 @@ class ChangeFeed(ArrowDataset):
 
         raises: as `scan`
         """
-        if filter is None or isinstance(filter, Predicate):
-            return filter
-        schema = pa.schema([*self.schema, *(system_columns.field(name) for name in self.system_columns)])
-        if isinstance(filter, str):
-            return from_sql(filter, schema, table=str(self))
-        return from_arrow(filter, schema, table=str(self))
+        return bound(filter, self.schema, self.system_columns, str(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         # unlike a start, `since` may be the end of an empty range

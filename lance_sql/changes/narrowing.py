@@ -13,7 +13,18 @@ import pyarrow as pa
 
 from lance_sql.changes.images import ONE_ID, Images
 from lance_sql.reads.scan import system_columns
-from lance_sql.reads.scan.predicates import And, Const, IsUnknown, Not, Or, Predicate, conjuncts, evaluate
+from lance_sql.reads.scan.predicates import (
+    And,
+    Const,
+    IsUnknown,
+    Not,
+    Or,
+    Predicate,
+    conjunction,
+    conjuncts,
+    disjunction,
+    evaluate,
+)
 
 
 def known(predicate: Predicate, constants: pa.RecordBatch) -> Predicate:
@@ -25,17 +36,9 @@ def known(predicate: Predicate, constants: pa.RecordBatch) -> Predicate:
         return Const(evaluate(predicate, constants)[0].as_py())
     match predicate:
         case And(arguments):
-            parts = [known(each, constants) for each in arguments]
-            if Const(False) in parts:
-                return Const(False)
-            parts = [part for part in parts if part != Const(True)]
-            return And(tuple(parts)) if len(parts) > 1 else parts[0] if parts else Const(True)
+            return conjunction(known(each, constants) for each in arguments)
         case Or(arguments):
-            parts = [known(each, constants) for each in arguments]
-            if Const(True) in parts:
-                return Const(True)
-            parts = [part for part in parts if part != Const(False)]
-            return Or(tuple(parts)) if len(parts) > 1 else parts[0] if parts else Const(False)
+            return disjunction(known(each, constants) for each in arguments)
         case Not(argument):
             return Not(known(argument, constants))
         case IsUnknown(argument):
@@ -73,6 +76,4 @@ def narrowed(images: Images, predicate: Predicate | None) -> tuple[Images, Predi
         images = images.pick(np.flatnonzero(passed.to_numpy(zero_copy_only=False)))
         if not images.rows.num_rows:
             return None
-    if not left:
-        return images, None
-    return images, left[0] if len(left) == 1 else And(tuple(left))
+    return images, conjunction(left) if left else None

@@ -20,7 +20,7 @@ from lance_sql.format.schema import Field, arrow_field
 from lance_sql.format.schema.primary_key import nullable
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.plan import ReadPlan
-from lance_sql.reads.scan.predicates import And, Path, Predicate, conjuncts, evaluate
+from lance_sql.reads.scan.predicates import Path, Predicate, conjunction, conjuncts, evaluate
 from lance_sql.reads.scan.projection import Columns, OutputColumn, restrict
 from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.scan import ScanTask
@@ -81,7 +81,7 @@ def read(
                 **others,
             }
             mask = evaluate(
-                left[0] if len(left) == 1 else And(tuple(left)),
+                conjunction(left),
                 record_batch(list(columns_by_name.values()), list(columns_by_name), batch.num_rows),
             )
         arrays = [
@@ -143,7 +143,7 @@ def _task(
     plan = ReadPlan(
         part.rows.files,
         wanted,
-        None if not pushed else pushed[0] if len(pushed) == 1 else And(tuple(pushed)),
+        conjunction(pushed) if pushed else None,
         tuple(fields),
         tuple(name for name in paths if name not in by_name),
     )

@@ -1,9 +1,10 @@
-"""Conversion of the user's filters to predicates over the columns of a version."""
+"""Conversion of the user's filters to predicates over the columns of a version, or of other rows."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from threading import Lock
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, overload
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
@@ -18,21 +19,43 @@ if TYPE_CHECKING:
     import pyarrow.compute as pc
 
 
-def to_predicate(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
+@overload
+def bound(filter: None, schema: pa.Schema, hidden: Iterable[str], table: str) -> None: ...
+
+
+@overload
+def bound(
+    filter: str | pc.Expression | Predicate, schema: pa.Schema, hidden: Iterable[str], table: str
+) -> Predicate: ...
+
+
+def bound(
+    filter: str | pc.Expression | Predicate | None, schema: pa.Schema, hidden: Iterable[str], table: str
+) -> Predicate | None:
     """Converts a filter to a predicate: SQL text, an Arrow expression, or a predicate, which is returned unchanged.
 
+    hidden: the system columns that it may use beside those of the schema
+    table: name of the rows in messages
     raises: ColumnNotFound; InvalidArgument for a filter that is invalid for the types; UnsupportedFeature for
         unsupported SQL
     """
     if filter is None or isinstance(filter, Predicate):
         return filter
+    schema = pa.schema([*schema, *map(system_columns.field, hidden)])
+    if isinstance(filter, str):
+        return from_sql(filter, schema, table=table)
+    return from_arrow(filter, schema, table=table)
+
+
+def to_predicate(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
+    """Converts a filter on the rows of a version, see `bound`."""
     if not isinstance(filter, str):
-        return from_arrow(filter, _schema(snapshot), table=snapshot.label)
+        return filter if filter is None else _bound(snapshot, filter)
     with _lock:
         parsed = _parsed.setdefault(snapshot, LruCache("parsed filters", most_entries=_MOST_PARSED))
         predicate = parsed.get(filter)
     if predicate is None:
-        predicate = _parse(snapshot, filter)
+        predicate = _bound(snapshot, filter)
         with _lock:
             parsed.put(filter, predicate)
     return predicate
@@ -43,16 +66,12 @@ _lock = Lock()
 _parsed: WeakKeyDictionary[Snapshot, LruCache[str, Predicate]] = WeakKeyDictionary()
 
 
-def _schema(snapshot: Snapshot) -> pa.Schema:
-    """Returns the schema of the columns that a filter may use."""
-    hidden = system_columns.available(stable_row_ids=snapshot.manifest.has_stable_row_ids)
-    return pa.schema([*snapshot.manifest.schema.arrow, *(system_columns.field(name) for name in hidden)])
-
-
-def _parse(snapshot: Snapshot, text: str) -> Predicate:
+def _bound(snapshot: Snapshot, filter: str | pc.Expression | Predicate) -> Predicate:
+    manifest = snapshot.manifest
+    hidden = system_columns.available(stable_row_ids=manifest.has_stable_row_ids)
     try:
-        return from_sql(text, _schema(snapshot), table=snapshot.label)
+        return bound(filter, manifest.schema.arrow, hidden, snapshot.label)
     except ColumnNotFound:
-        hidden = system_columns.available(stable_row_ids=snapshot.manifest.has_stable_row_ids)
-        system_columns.require_in_text(text, hidden, snapshot.name)
+        if isinstance(filter, str):
+            system_columns.require_in_text(filter, hidden, snapshot.name)
         raise

@@ -19,13 +19,13 @@ from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.masks import true_ranges
 from lance_sql.reads.scan.predicates import (
-    And,
     ColumnRef,
     Compare,
     In,
     Literal,
     Path,
     Predicate,
+    conjunction,
     evaluate,
     may_match,
     must_match,
@@ -57,7 +57,7 @@ def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidate
     predicates = [part for part in predicates if part.columns]
     if not predicates:
         return candidates
-    predicate = And(tuple(predicates)) if len(predicates) > 1 else predicates[0]
+    predicate = conjunction(predicates)
     if predicate.columns & _RUN_COLUMNS:
         check_row_history(candidates.snapshot.open_fragments.files)
     known = _statistics(candidates, predicate.columns)
@@ -88,7 +88,7 @@ def with_row_ids(candidates: Candidates, wanted: U64) -> I64:
 
 def matching(batch: pa.RecordBatch, predicates: Sequence[Predicate]) -> RowRanges:
     """Returns the positions in the batch where every predicate is true."""
-    mask = evaluate(And(tuple(predicates)) if len(predicates) > 1 else predicates[0], batch)
+    mask = evaluate(conjunction(predicates), batch)
     return true_ranges(mask)
 
 

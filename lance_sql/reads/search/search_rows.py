@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, at
 from lance_sql.reads.scan import projection, system_columns
-from lance_sql.reads.scan.filters import to_predicate
-from lance_sql.reads.scan.predicates import Predicate, conjunction, conjuncts, from_arrow, from_sql
+from lance_sql.reads.scan.filters import bound, to_predicate
+from lance_sql.reads.scan.predicates import Predicate, conjunction, conjuncts
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.search.ranking import Ranker, Ranking
 from lance_sql.reads.search.search_scan import SearchScan
@@ -80,7 +80,7 @@ class SearchRows:
         raises: as `Dataset.scan`
         """
         chosen = self.resolve(self.schema.names if columns is None else columns)
-        condition = self._condition(filter)
+        condition = bound(filter, self.schema, self.system_columns, self.snapshot.label)
         if condition is None or not self.prefilter:
             return SearchScan(self, columns=chosen, condition=condition, limit=limit, batch_size=batch_size)
         own = {field.name for field in (*self.ranker.leading, *self.ranker.fields)}
@@ -109,14 +109,6 @@ class SearchRows:
     def is_own(self, column: OutputColumn) -> bool:
         """Whether a column is not a column of the table."""
         return column.is_null or (column.field is None and column.name not in system_columns.NAMES)
-
-    def _condition(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
-        if filter is None or isinstance(filter, Predicate):
-            return filter
-        schema = pa.schema([*self.schema, *(system_columns.field(name) for name in self.system_columns)])
-        if isinstance(filter, str):
-            return from_sql(filter, schema, table=self.snapshot.label)
-        return from_arrow(filter, schema, table=self.snapshot.label)
 
     def __repr__(self) -> str:
         return f"SearchRows({self.snapshot.label!r}, {self.ranker.describe()!r})"

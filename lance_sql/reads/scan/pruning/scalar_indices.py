@@ -42,6 +42,7 @@ from lance_sql.reads.scan.predicates import (
     Path,
     Predicate,
     TextMatch,
+    conjunction,
     plain_type,
 )
 from lance_sql.reads.scan.pruning import json_members, known_rows
@@ -220,7 +221,7 @@ def _by_column(arguments: Sequence[Predicate]) -> list[Predicate]:
         member = json_members.member_of(argument) if is_one else None
         key: object = member if member is not None else paths if is_one and _is_plain(argument) else number
         groups.setdefault(key, []).append(argument)
-    return [parts[0] if len(parts) == 1 else And(tuple(parts)) for parts in groups.values()]
+    return [conjunction(parts) for parts in groups.values()]
 
 
 def _is_plain(predicate: Predicate) -> bool:
