@@ -6,7 +6,6 @@ that this very call created the object. Callers that must know read it.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -17,12 +16,12 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, UnsupportedFeature, at, missing_package
+from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, UnsupportedFeature, at
 from lance_sql.runtime import observing
-from lance_sql.store import conditional_puts
+from lance_sql.store import client, conditional_puts
 from lance_sql.store.client_errors import NO_REASON, NOT_IMPLEMENTED, OutsideError, first_line, to_error
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
-from lance_sql.store.options import ClientSettings, to_object_store
+from lance_sql.store.options import to_object_store
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
 from lance_sql.store.requests import CONCURRENCY, innermost
 from lance_sql.store.uploads import UploadSink
@@ -36,24 +35,6 @@ _MAX_SUFFIX: Final = 2**31
 _READ_ATTEMPTS: Final = 4
 _FIRST_WAIT_SECONDS: Final = 0.1
 _OBJECTS_PER_CHUNK: Final = 200
-
-
-class _Process:
-    """Whether the client may be used here. A process forked after its first use lacks its threads."""
-
-    is_used = False
-    is_forked = False
-
-    @classmethod
-    def forked(cls) -> None:
-        cls.is_forked = cls.is_used
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_Process.forked)
-
-# each handle has connections of its own, and many systems give a process 1,024 descriptors
-_IDLE_CONNECTION: Final = "15s"
 
 
 class ObjectStore:
@@ -70,9 +51,9 @@ class ObjectStore:
         bucket, _, prefix = rest.partition("/")
         if not bucket:
             raise InvalidArgument(f"{uri!r} names no bucket: write {scheme}://bucket/path/to/table")
-        self._obstore = _import(scheme)
+        self._obstore = client.load(scheme)
         settings = to_object_store(scheme, bucket, self._options)
-        self._client = _client(self._obstore, scheme, bucket, prefix.strip("/"), settings)
+        self._client = client.connect(self._obstore, scheme, bucket, prefix.strip("/"), settings)
         self._settings = settings
         self._bucket = f"{scheme}://{bucket}"
         # Azure has no requests for the end of an object.
@@ -352,12 +333,7 @@ class ObjectStore:
 
         creates: a conflict means that the object exists
         """
-        if _Process.is_forked:
-            raise UnsupportedFeature(
-                f"{self.uri}: this process was forked from one that used an object store, and lacks its connections:"
-                " start processes with multiprocessing.get_context('spawn')"
-            )
-        _Process.is_used = True
+        client.check_process(self.uri)
         exceptions = self._obstore.exceptions
         try:
             with observing.recorded("request", store=self.uri, path=path, **facts):
@@ -384,31 +360,3 @@ class ObjectStore:
 
 class _WrongAnswerError(Exception):
     """An answer with another body than the one that was requested."""
-
-
-def _import(scheme: str) -> Any:
-    # Only users of object stores pay for its import.
-    try:
-        import obstore
-        import obstore.store
-    except ImportError as error:
-        raise missing_package(f"{scheme}:// needs the package obstore", "object-stores") from error
-    return obstore
-
-
-def _client(obstore: Any, scheme: str, bucket: str, prefix: str, settings: ClientSettings) -> Any:
-    prefix_option: dict[str, Any] = {"prefix": prefix or None}
-    options = {
-        "config": settings.config,
-        "client_options": {"pool_idle_timeout": _IDLE_CONNECTION, **settings.client},
-        "retry_config": settings.retry or None,
-        "credential_provider": settings.credentials,
-    }
-    try:
-        if scheme in ("s3", "s3a"):
-            return obstore.store.S3Store(bucket, **prefix_option, **options)
-        if scheme in ("gs", "gcs"):
-            return obstore.store.GCSStore(bucket, **prefix_option, **options)
-        return obstore.store.AzureStore(bucket.partition("@")[0], **prefix_option, **options)
-    except (obstore.exceptions.BaseError, ValueError, TypeError) as error:
-        raise InvalidArgument(f"Cannot open {scheme}://{bucket}: {first_line(error)}") from error
