@@ -15,7 +15,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 from uuid import uuid4
@@ -23,7 +23,6 @@ from uuid import uuid4
 from lance_sql.errors import (
     CommitConflict,
     ContractBroken,
-    CorruptFile,
     InvalidArgument,
     RetryableConflict,
     TableExists,
@@ -42,22 +41,20 @@ from lance_sql.table.identity import commit_id_of
 from lance_sql.table.location import table_name
 from lance_sql.table.paths import NamingScheme
 from lance_sql.table.snapshot import Snapshot
-from lance_sql.table.transactions import TooLong, read_bytes
 from lance_sql.table.versions import VersionFile
 from lance_sql.values.arrays import U32
 from lance_sql.values.local_paths import shown
 from lance_sql.writes.commit import (
+    concurrent,
     conflicts,
     consumed,
     gate,
     manifest_builder,
     rebase,
-    transactions,
     turns,
     unique_fragment_ids,
     written_files,
 )
-from lance_sql.writes.commit.conflicts import Outcome
 from lance_sql.writes.commit.draft import NextVersion
 from lance_sql.writes.commit.operations import Delete, Merge, Operation, Overwrite, Update
 from lance_sql.writes.commit.put_version import forget, naming_scheme, put_version, records, remove_manifest
@@ -165,12 +162,14 @@ def _commit(
         if latest.manifest.fragments.repeated_ids():
             _commit_own_ids(latest, files[-1])
             continue
-        for other in _newer(judged, files):
-            theirs = _transaction(other)
+        for other in concurrent.newer(judged, files):
+            theirs = concurrent.transaction(other)
             if theirs is not None and theirs.uuid == uuid:
                 return _ours(other, theirs.operation, operation, was_sent=bool(recorded))
             others.append(
-                Committed(_judge(operation, other, theirs, inserts_by_key=inserts_by_key), other.manifest.schema)
+                Committed(
+                    concurrent.judge(operation, other, theirs, inserts_by_key=inserts_by_key), other.manifest.schema
+                )
             )
         judged = latest
         values = _all_config(latest, properties, config)
@@ -362,56 +361,6 @@ def _ours(version: Snapshot, committed: Operation | None, operation: Operation, 
 def _data_files(operation: Operation | None) -> set[str]:
     fragments: Sequence[Fragment] = getattr(operation, "new_fragments", ()) or getattr(operation, "fragments", ())
     return {file.path for fragment in fragments for file in fragment.files}
-
-
-def _newer(snapshot: Snapshot, files: Sequence[VersionFile]) -> Iterator[Snapshot]:
-    """Yields every version after a snapshot.
-
-    files: of all versions
-    raises: RetryableConflict if one was removed
-    """
-    by_version = {file.version: file for file in files}
-    for version in range(snapshot.version + 1, files[-1].version + 1):
-        if version not in by_version:
-            raise RetryableConflict(
-                f"{snapshot.name}: version {snapshot.version} is too old to commit from, because version {version} was"
-                " cleaned up: open the newest version"
-            )
-        yield snapshot.sibling(by_version[version])
-
-
-def _judge(operation: Operation, other: Snapshot, theirs: Transaction | None, *, inserts_by_key: bool) -> Operation:
-    """Returns the operation of another version, if ours is compatible with it.
-
-    theirs: its transaction; None if not recorded or unreadable
-    raises: CommitConflict, RetryableConflict
-    """
-    if theirs is None:
-        raise CommitConflict(
-            f"{other.label}: its transaction is missing or unreadable, so an earlier version cannot be the base of a"
-            " commit: open the newest version"
-        )
-    outcome = conflicts.judge(operation, theirs.operation)
-    if outcome is Outcome.COMPATIBLE and inserts_by_key and conflicts.adds_rows(theirs.operation):
-        outcome = Outcome.RETRYABLE
-    if outcome is not Outcome.COMPATIBLE:
-        theirs_name = type(theirs.operation).__name__
-        message = f"{type(operation).__name__} conflicts with {theirs_name} of {other.label}"
-        raise (RetryableConflict if outcome is Outcome.RETRYABLE else CommitConflict)(message)
-    return theirs.operation
-
-
-def _transaction(snapshot: Snapshot) -> Transaction | None:
-    """Reads the transaction of a version; None if not recorded, or if the version is damaged."""
-    try:
-        _ = snapshot.manifest
-    except CorruptFile:
-        return None
-    try:
-        content = read_bytes(snapshot.store, snapshot.manifest_path, snapshot.manifest)
-    except TooLong:
-        return None
-    return transactions.parse(content) if content is not None else None
 
 
 def _wait(attempt: int, elapsed: float) -> None:
