@@ -15,6 +15,7 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.schema.primary_key import outside
 from lance_sql.reads.arrow_dataset import AnyScan, ArrowDataset
 from lance_sql.reads.scan import system_columns
+from lance_sql.values import kinds
 from lance_sql.values.nullability import with_nullable_members
 
 if TYPE_CHECKING:
@@ -189,9 +190,9 @@ def widened_field(field: pa.Field, widen: Widen) -> pa.Field:
     """Returns the field with every innermost field widened. Members of a struct that is widened may be NULL: Arrow
     casts none that are never NULL below a NULL."""
     type = field.type
-    if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
+    members = kinds.members(type)
+    if not members:
         return widen(field)
-    members = [type.field(index) for index in range(type.num_fields)]
     # No engine benefits from nested dictionaries, and DuckDB 1.5 fails on them.
     plain = [
         member.with_type(member.type.value_type) if pa.types.is_dictionary(member.type) else member
@@ -200,28 +201,10 @@ def widened_field(field: pa.Field, widen: Widen) -> pa.Field:
     wider = [widened_field(member, widen) for member in plain]
     if all(new.equals(old, check_metadata=True) for new, old in zip(wider, members, strict=True)):
         return field
-    return widen(field).with_type(with_nullable_members(_with_members(type, wider)))
+    return widen(field).with_type(with_nullable_members(kinds.with_members(type, wider)))
 
 
 def without_metadata(type: pa.DataType) -> pa.DataType:
     """Returns the type without the metadata of its members."""
-    if isinstance(type, pa.BaseExtensionType) or type.num_fields == 0:
-        return type
-    members = [type.field(index) for index in range(type.num_fields)]
-    return _with_members(
-        type, [pa.field(member.name, without_metadata(member.type), member.nullable) for member in members]
-    )
-
-
-def _with_members(type: pa.DataType, members: Sequence[pa.Field]) -> pa.DataType:
-    """Returns a nested type with other members."""
-    if pa.types.is_struct(type):
-        return pa.struct(members)
-    if pa.types.is_fixed_size_list(type):
-        return pa.list_(members[0], type.list_size)
-    if pa.types.is_large_list(type):
-        return pa.large_list(members[0])
-    if pa.types.is_map(type):
-        entry = members[0].type
-        return pa.map_(entry.field(0), entry.field(1), keys_sorted=type.keys_sorted)
-    return pa.list_(members[0])
+    bare = [pa.field(member.name, without_metadata(member.type), member.nullable) for member in kinds.members(type)]
+    return kinds.with_members(type, bare)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
+from lance_sql.values import kinds
 from lance_sql.values.sql_tree import given
 from lance_sql.values.typed_sql import joined
 
@@ -71,7 +71,7 @@ def measure_lists(query: exp.Expr, sources: Mapping[str, Source]) -> None:
         field.name.lower()
         for source in sources.values()
         for field in source.relation.schema
-        if pa.types.is_list(field.type) or pa.types.is_large_list(field.type) or pa.types.is_fixed_size_list(field.type)
+        if kinds.has_items(field.type)
     }
     for length in list(query.find_all(exp.Length)):
         value = length.this

@@ -27,7 +27,7 @@ from lance_sql.format.schema.types import LISTS
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.listed_columns import FieldsToRead
-from lance_sql.values import row_ranges
+from lance_sql.values import kinds, row_ranges
 
 
 @dataclass(frozen=True)
@@ -224,6 +224,6 @@ def _convert_list(array: pa.Array, stored: Field, wanted: Field) -> pa.Array:
 
     lengths = pc.list_value_length(array).fill_null(0).to_numpy()
     ends = np.concatenate(([0], np.cumsum(lengths)))
-    offsets = pa.array(ends, pa.int64() if pa.types.is_large_list(type) else pa.int32())
-    list_array = pa.LargeListArray if pa.types.is_large_list(type) else pa.ListArray
+    offsets = pa.array(ends, kinds.offset_type(type))
+    list_array = kinds.list_array(type)
     return list_array.from_arrays(offsets, items, type=type, mask=array.is_null() if array.null_count else None)

@@ -12,6 +12,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from lance_sql.values import kinds
+
 _INTEGERS: Final = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
 _WIDER: Final[dict[str, tuple[str, ...]]] = {
     **dict.fromkeys(
@@ -44,8 +46,11 @@ def _holds(wanted: str, found: str, is_csv: bool) -> bool:
 
 def _types(table: pa.Schema, connection: Any) -> dict[str, str]:
     """Returns the types of DuckDB for numbers, text and times."""
-    kinds = (pa.types.is_primitive, pa.types.is_decimal, pa.types.is_string, pa.types.is_large_string)
-    plain = [pa.field(field.name, field.type) for field in table if any(is_one(field.type) for is_one in kinds)]
+    plain = [
+        pa.field(field.name, field.type)
+        for field in table
+        if pa.types.is_primitive(field.type) or pa.types.is_decimal(field.type) or kinds.is_text(field.type)
+    ]
     if not plain:
         return {}
     relation = connection.from_arrow(pa.schema(plain).empty_table())

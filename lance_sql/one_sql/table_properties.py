@@ -21,6 +21,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format import file_versions
 from lance_sql.format.encodings import preferences
 from lance_sql.format.schema.from_arrow import BLOB_KEY
+from lance_sql.values import kinds
 
 FILE_VERSION: Final = "file_format_version"
 STABLE_ROW_IDS: Final = "enable_stable_row_ids"
@@ -111,7 +112,7 @@ def _truth(key: str, value: str) -> bool:
 
 def _vector(column: pa.Field, key: str, value: str) -> pa.Field:
     type = column.type
-    if not (pa.types.is_list(type) or pa.types.is_large_list(type)):
+    if not kinds.is_list(type):
         raise InvalidArgument(f"The property {key!r} is of a column of type {type}: it needs a list, such as FLOAT[]")
     if not value.isdecimal() or not 0 < int(value) < 1 << 31:
         raise InvalidArgument(f"The property {key!r} = {value!r} is not the number of items of a vector")
@@ -129,7 +130,7 @@ def _large_text(column: pa.Field, key: str, value: str) -> pa.Field:
 def _blob(column: pa.Field, key: str, value: str) -> pa.Field:
     if value.lower() != "blob":
         raise UnsupportedFeature(f"The property {key!r} = {value!r} is not supported: use 'blob'")
-    if not (pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type)):
+    if not (kinds.is_bytes(column.type) and kinds.has_offsets(column.type)):
         raise InvalidArgument(f"The property {key!r} is of a column of type {column.type}: it needs BLOB")
     return _with_metadata(column.with_type(pa.large_binary()), BLOB_KEY, "true")
 

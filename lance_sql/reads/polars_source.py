@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from lance_sql.errors import LanceError
 from lance_sql.reads.scan.predicates import IsNull, Predicate, conjunction, disjunction, from_arrow, from_sql, negate
 from lance_sql.reads.scan.predicates.tree import ColumnRef
+from lance_sql.values import kinds
 from lance_sql.values.frames import library, to_frame
 from lance_sql.values.sql_text import identifier, literal
 
@@ -43,7 +44,7 @@ _NUMBERS: Final = {
 _UNITS: Final = {"Milliseconds": "ms", "Microseconds": "us", "Nanoseconds": "ns"}
 _COMPARABLE: Final = (
     *(pa.types.is_integer, pa.types.is_float32, pa.types.is_float64, pa.types.is_boolean, pa.types.is_decimal128),
-    *(pa.types.is_string, pa.types.is_large_string, pa.types.is_date32, pa.types.is_time, pa.types.is_timestamp),
+    *(kinds.is_text, pa.types.is_date32, pa.types.is_time, pa.types.is_timestamp),
     pa.types.is_duration,
 )
 """Types with the same order in Polars and in filters. Others, such as dictionaries, become other types in Polars."""
@@ -198,7 +199,7 @@ class _Reader:
 
     def _text(self, function: Any, text: Any, part: pa.Scalar) -> Predicate:
         column, type = self._column(text)
-        if not (pa.types.is_string(type) or pa.types.is_large_string(type)):
+        if not kinds.is_text(type):
             raise _UnknownError
         match function:
             case "StartsWith" | "EndsWith":
@@ -209,7 +210,7 @@ class _Reader:
 
     def _contains(self, items: Any, item: pa.Scalar) -> Predicate:
         path, type = self._path(items)
-        if not (pa.types.is_list(type) or pa.types.is_large_list(type)):
+        if not kinds.is_list(type):
             raise _UnknownError
         value = item.as_py()
         if pa.types.is_integer(type.value_type) and pa.types.is_integer(item.type):

@@ -15,7 +15,7 @@ from lance_sql.testing.comparison import Comparison
 from lance_sql.testing.difference import TableDifferenceError
 from lance_sql.testing.report import DifferenceReport
 from lance_sql.testing.tables import AssertedRows, TableLike, check_ignored, names_of, rows
-from lance_sql.values import selection
+from lance_sql.values import kinds, selection
 from lance_sql.values.keywords import suggests_keywords
 
 
@@ -99,13 +99,13 @@ def _rules(
     for name in dict.fromkeys(name for given in (rtol, atol) if isinstance(given, Mapping) for name in given):
         if name not in schema.names:
             raise InvalidArgument(f"The tolerance for {name!r} names a missing column")
-        if not _has_floats(schema.field(name).type):
+        if not kinds.any_leaf(schema.field(name).type, pa.types.is_floating):
             raise InvalidArgument(f"The tolerance for {name!r} needs a column of floats, not {schema.field(name).type}")
 
     def of(given: float | Mapping[str, float], field: pa.Field) -> float:
         if isinstance(given, Mapping):
             return given.get(field.name, 0.0)
-        return given if _has_floats(field.type) else 0.0
+        return given if kinds.any_leaf(field.type, pa.types.is_floating) else 0.0
 
     without_case, without_spaces = _texts(schema, ignore_case), _texts(schema, ignore_spaces)
     return {
@@ -114,11 +114,6 @@ def _rules(
         )
         for field in schema
     }
-
-
-def _has_floats(type: pa.DataType) -> bool:
-    inner = [type.field(number).type for number in range(type.num_fields)]
-    return bool(pa.types.is_floating(type)) or any(map(_has_floats, inner))
 
 
 def _texts(schema: pa.Schema, columns: bool | str | Iterable[str]) -> list[str]:

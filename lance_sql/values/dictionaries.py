@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.values import kinds
 
 _NARROW_BITS: Final = 16
 """Keys with more bits can number more items than a file has."""
@@ -28,7 +29,7 @@ def narrow(type: pa.DataType) -> bool:
     """Whether the type contains dictionaries, at any depth, whose keys can number few items."""
     if pa.types.is_dictionary(type):
         return bool(type.index_type.bit_width <= _NARROW_BITS)
-    return pa.types.is_nested(type) and any(narrow(type.field(i).type) for i in range(type.num_fields))
+    return any(narrow(field.type) for field in kinds.members(type))
 
 
 def concat(arrays: Sequence[pa.Array]) -> pa.Array:
@@ -38,22 +39,16 @@ def concat(arrays: Sequence[pa.Array]) -> pa.Array:
     """
     if len(arrays) == 1:
         return arrays[0]
-    if not _has_dictionary(arrays[0].type):
+    if not kinds.any_leaf(arrays[0].type, pa.types.is_dictionary):
         return pa.concat_arrays(arrays)
     return _concat(arrays)
-
-
-def _has_dictionary(type: pa.DataType) -> bool:
-    if pa.types.is_dictionary(type):
-        return True
-    return pa.types.is_nested(type) and any(_has_dictionary(type.field(i).type) for i in range(type.num_fields))
 
 
 def _concat(arrays: Sequence[pa.Array]) -> pa.Array:
     type = arrays[0].type
     if pa.types.is_dictionary(type):
         return _unified(arrays)
-    if not _has_dictionary(type):
+    if not kinds.any_leaf(type, pa.types.is_dictionary):
         return pa.concat_arrays(arrays)
     nulls = np.concatenate([array.is_null().to_numpy(zero_copy_only=False) for array in arrays])
     mask = pa.array(nulls) if nulls.any() else None
@@ -75,8 +70,7 @@ def _concat(arrays: Sequence[pa.Array]) -> pa.Array:
         entries = _concat(parts)
         lists = pa.ListArray.from_arrays(ends.cast(pa.int32()), entries, mask=mask)
         return pa.Array.from_buffers(type, len(lists), lists.buffers()[:2], children=[entries])
-    kind, offset = (pa.LargeListArray, pa.int64()) if pa.types.is_large_list(type) else (pa.ListArray, pa.int32())
-    return kind.from_arrays(ends.cast(offset), _concat(parts), type=type, mask=mask)
+    return kinds.list_array(type).from_arrays(ends.cast(kinds.offset_type(type)), _concat(parts), type=type, mask=mask)
 
 
 def _unified(arrays: Sequence[pa.DictionaryArray]) -> pa.DictionaryArray:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.values import selection
+from lance_sql.values import kinds, selection
 from lance_sql.values.arrays import I64, BoolMask
 
 Comparison: TypeAlias = Callable[[pa.Array, pa.Array], BoolMask]
@@ -45,7 +45,7 @@ def _same_values(a: pa.Array, b: pa.Array, both: BoolMask, floats: Comparison | 
     if pa.types.is_fixed_size_list(type):
         items = same(_items(a), _items(b), floats).reshape(len(a), type.list_size)
         return np.asarray(items.all(axis=1), np.bool_)
-    if pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_map(type):
+    if kinds.is_list(type) or pa.types.is_map(type):
         return _same_lists(a, b, both, floats)
     if pa.types.is_fixed_size_binary(type) or (
         pa.types.is_primitive(type) and not pa.types.is_boolean(type) and type.bit_width % 8 == 0

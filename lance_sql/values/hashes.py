@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.values import kinds
 from lance_sql.values.arrays import U64
 from lance_sql.values.keys import as_lists, plain_values
 
@@ -41,7 +42,7 @@ def of_bytes(values: pa.Array) -> U64:
         width = type.bit_width // 8
         _kernels.hash_fixed(values.buffers()[1].slice(values.offset * width), width, len(values), out)
         return out
-    bits = 64 if pa.types.is_large_string(type) or pa.types.is_large_binary(type) else 32
+    bits = kinds.offset_bits(type)
     _, offsets, data = values.buffers()
     _kernels.hash_strings(offsets.slice(values.offset * bits // 8), bits, len(values), data or b"", out)
     return out

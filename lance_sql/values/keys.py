@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.values import kinds
 from lance_sql.values.arrays import I64
 
 
@@ -142,7 +143,7 @@ def plain_values(array: pa.Array) -> pa.Array:
         wide = array.cast(pa.float64())
         nan = pa.scalar(float("nan"), pa.float64())
         return pc.if_else(pc.is_nan(wide), nan, pc.add(wide, 0.0))
-    if pa.types.is_temporal(type) and not pa.types.is_interval(type):
+    if kinds.is_clock(type):
         return array.view(pa.int32() if type.bit_width == 32 else pa.int64())
     if pa.types.is_string(type) or pa.types.is_string_view(type):
         return array.cast(pa.large_string())

@@ -9,6 +9,7 @@ from typing import Any, Final, TextIO, TypeVar
 import pyarrow as pa
 
 from lance_sql.runtime.terminal_text import cut, one_line, width_of
+from lance_sql.values import kinds
 from lance_sql.values.value_text import text, values
 
 _LEAST: Final = 8
@@ -193,4 +194,4 @@ def _padded(cells: list[str], widths: list[int], right: list[bool]) -> list[str]
 
 
 def is_number(type: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type) or pa.types.is_floating(type) or pa.types.is_decimal(type))
+    return kinds.is_number(type)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+
+from lance_sql.values import kinds
 
 # the time to the second, its fraction, the zone
 _MOMENT = re.compile(r"(.*\d\d:\d\d(?::\d\d)?)(?:\.(\d+))?(Z|[+-]\d{4})?")
@@ -24,7 +25,7 @@ def values(column: pa.Array) -> list[Any]:
         return list(_cast(column, _without_nanoseconds(column.type)).to_pylist())
     except OverflowError:
         # a day after the year 9999
-        return list(_cast(column, _with_leaves(column.type, _time_as_text)).to_pylist())
+        return list(_cast(column, kinds.with_leaves(column.type, _time_as_text)).to_pylist())
 
 
 def _cast(column: pa.Array, type: pa.DataType) -> pa.Array:
@@ -33,28 +34,13 @@ def _cast(column: pa.Array, type: pa.DataType) -> pa.Array:
 
 def _without_nanoseconds(type: pa.DataType) -> pa.DataType:
     """Replaces nested types of times in nanoseconds by text and numbers, because Python values would need pandas."""
-    return _with_leaves(type, lambda leaf: _time_as_text(leaf) if getattr(leaf, "unit", None) == "ns" else leaf)
+    return kinds.with_leaves(type, lambda leaf: _time_as_text(leaf) if getattr(leaf, "unit", None) == "ns" else leaf)
 
 
 def _time_as_text(type: pa.DataType) -> pa.DataType:
     if pa.types.is_duration(type):
         return pa.int64()
-    return pa.string() if pa.types.is_temporal(type) and not pa.types.is_interval(type) else type
-
-
-def _with_leaves(type: pa.DataType, change: Callable[[pa.DataType], pa.DataType]) -> pa.DataType:
-    """Changes the types inside lists, structs and maps."""
-    if pa.types.is_struct(type):
-        return pa.struct([field.with_type(_with_leaves(field.type, change)) for field in type])
-    if pa.types.is_map(type):
-        items = type.item_field.with_type(_with_leaves(type.item_type, change))
-        return pa.map_(_with_leaves(type.key_type, change), items)
-    if pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type):
-        items = type.value_field.with_type(_with_leaves(type.value_type, change))
-        if pa.types.is_fixed_size_list(type):
-            return pa.list_(items, type.list_size)
-        return pa.list_(items) if pa.types.is_list(type) else pa.large_list(items)
-    return change(type)
+    return pa.string() if kinds.is_clock(type) else type
 
 
 def _moment(written: str) -> str:

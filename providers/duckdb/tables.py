@@ -15,6 +15,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.reads.arrow_dataset import AnyScan
 from lance_sql.reads.scan.predicates import conjunction
 from lance_sql.reads.scan.scan import Scan
+from lance_sql.values import kinds
 from lance_sql.values.names import alike
 
 from ..arrow import EngineDataset, Relation
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _MAX_DIGITS = 38
 _EXTENSION = b"ARROW:extension:name"
 _PARAMETERS = b"ARROW:extension:metadata"
-_BINARIES = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
 
 
 class DuckDBTable(EngineDataset):
@@ -290,6 +290,6 @@ def _wider(type: pa.DataType) -> pa.DataType:
         # DuckDB's own conversion cuts them
         return pa.timestamp("us", type.tz)
     # Comparing such a dictionary from a dataset fails in DuckDB 1.5, and invalidates its database.
-    if pa.types.is_dictionary(type) and any(is_type(type.value_type) for is_type in _BINARIES):
+    if pa.types.is_dictionary(type) and kinds.is_bytes(type.value_type):
         return type.value_type
     return type

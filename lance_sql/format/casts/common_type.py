@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.conversion import convert
-from lance_sql.format.casts.rounding import is_text
+from lance_sql.values import kinds
 
 _UNITS: Final = ("s", "ms", "us", "ns")
 _MOST_DIGITS: Final = 76
@@ -39,7 +39,7 @@ def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
         found = kind(a, b)
         if found is not None:
             return found
-    return pa.large_binary() if _is_bytes(a) and _is_bytes(b) else None
+    return pa.large_binary() if kinds.is_bytes(a) and kinds.is_bytes(b) else None
 
 
 def plain(type: pa.DataType) -> pa.DataType:
@@ -49,14 +49,14 @@ def plain(type: pa.DataType) -> pa.DataType:
         return plain(type.storage_type)
     if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
         return plain(type.value_type)
-    if is_text(type):
+    if kinds.is_text(type):
         return pa.large_string()
-    if pa.types.is_binary(type) or pa.types.is_binary_view(type):
+    if kinds.is_bytes(type) and not pa.types.is_fixed_size_binary(type):
         return pa.large_binary()
-    if _is_list(type):
-        return pa.large_list(pa.field("item", plain(type.value_type)))
     if pa.types.is_fixed_size_list(type):
         return pa.list_(pa.field("item", plain(type.value_type)), type.list_size)
+    if kinds.has_items(type):
+        return pa.large_list(pa.field("item", plain(type.value_type)))
     if pa.types.is_struct(type):
         return pa.struct([pa.field(field.name, plain(field.type)) for field in type])
     if pa.types.is_map(type):
@@ -69,24 +69,15 @@ def plain(type: pa.DataType) -> pa.DataType:
 def joinable_type(type: pa.DataType) -> pa.DataType:
     """Returns a type of the same values whose rows Arrow can take and join: it supports neither views, nor dictionaries
     with NULL among their items."""
-    kinds = pa.types
-    if kinds.is_dictionary(type):
+    return kinds.with_leaves(type, _joinable_leaf)
+
+
+def _joinable_leaf(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(type):
         return joinable_type(type.value_type)
-    if kinds.is_string_view(type):
+    if pa.types.is_string_view(type):
         return pa.string()
-    if kinds.is_binary_view(type):
-        return pa.binary()
-    if kinds.is_struct(type):
-        return pa.struct([field.with_type(joinable_type(field.type)) for field in type])
-    if kinds.is_list(type):
-        return pa.list_(type.value_field.with_type(joinable_type(type.value_type)))
-    if kinds.is_large_list(type):
-        return pa.large_list(type.value_field.with_type(joinable_type(type.value_type)))
-    if kinds.is_fixed_size_list(type):
-        return pa.list_(type.value_field.with_type(joinable_type(type.value_type)), type.list_size)
-    if kinds.is_map(type):
-        return pa.map_(joinable_type(type.key_type), joinable_type(type.item_type))
-    return type
+    return pa.binary() if pa.types.is_binary_view(type) else type
 
 
 def joinable(table: pa.Table) -> pa.Table:
@@ -122,15 +113,14 @@ def column_to_type(column: pa.ChunkedArray, type: pa.DataType, name: str) -> pa.
 
 
 def _numbers(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
-    kinds = pa.types
-    if kinds.is_floating(a) and kinds.is_floating(b):
+    if pa.types.is_floating(a) and pa.types.is_floating(b):
         return max(a, b, key=lambda type: type.bit_width)
-    if kinds.is_floating(a) or kinds.is_floating(b):
-        number, other = (a, b) if kinds.is_floating(a) else (b, a)
-        if not kinds.is_integer(other):
+    if pa.types.is_floating(a) or pa.types.is_floating(b):
+        number, other = (a, b) if pa.types.is_floating(a) else (b, a)
+        if not pa.types.is_integer(other):
             return None
         return number if other.bit_width <= _EXACT_BITS[number.bit_width] else pa.float64()
-    if kinds.is_integer(a) and kinds.is_integer(b):
+    if pa.types.is_integer(a) and pa.types.is_integer(b):
         return _integer(a, b)
     digits = [_digits(type) for type in (a, b)]
     if digits[0] is None or digits[1] is None:
@@ -175,42 +165,28 @@ def _moments(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
 
 
 def _clocks(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
-    kinds = pa.types
-    if kinds.is_time(a) and kinds.is_time(b):
+    if pa.types.is_time(a) and pa.types.is_time(b):
         return pa.time64("ns" if "ns" in (a.unit, b.unit) else "us")
-    if kinds.is_duration(a) and kinds.is_duration(b):
+    if pa.types.is_duration(a) and pa.types.is_duration(b):
         return pa.duration(max(a.unit, b.unit, key=_UNITS.index))
     return None
 
 
 def _nested(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
-    kinds = pa.types
-    if kinds.is_struct(a) and kinds.is_struct(b):
+    if pa.types.is_struct(a) and pa.types.is_struct(b):
         if [field.name for field in a] != [field.name for field in b]:
             return None
         members = [common_type(one.type, other.type) for one, other in zip(a, b, strict=True)]
         fields = [pa.field(field.name, type) for field, type in zip(a, members, strict=True) if type is not None]
         return pa.struct(fields) if len(fields) == len(members) else None
-    if kinds.is_map(a) and kinds.is_map(b):
+    if pa.types.is_map(a) and pa.types.is_map(b):
         key, item = common_type(a.key_type, b.key_type), common_type(a.item_type, b.item_type)
         return None if key is None or item is None else pa.map_(key, item)
-    is_list = [_is_list(type) or kinds.is_fixed_size_list(type) for type in (a, b)]
-    if not all(is_list):
+    if not (kinds.has_items(a) and kinds.has_items(b)):
         return None
     item = common_type(a.value_type, b.value_type)
     if item is None:
         return None
-    if kinds.is_fixed_size_list(a) and kinds.is_fixed_size_list(b) and a.list_size == b.list_size:
+    if pa.types.is_fixed_size_list(a) and pa.types.is_fixed_size_list(b) and a.list_size == b.list_size:
         return pa.list_(pa.field("item", item), a.list_size)
     return pa.large_list(pa.field("item", item))
-
-
-def _is_list(type: pa.DataType) -> bool:
-    kinds = pa.types
-    return bool(
-        kinds.is_list(type) or kinds.is_large_list(type) or kinds.is_list_view(type) or kinds.is_large_list_view(type)
-    )
-
-
-def _is_bytes(type: pa.DataType) -> bool:
-    return bool(pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type))

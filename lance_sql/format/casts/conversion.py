@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from lance_sql.format.casts import nested, rounding, text, times, uuids
 from lance_sql.format.schema.extensions import with_extensions
+from lance_sql.values import kinds
 
 
 def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact: bool = False) -> pa.Array:
@@ -38,11 +39,11 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
     def inner(values: pa.Array, type: pa.DataType) -> pa.Array:
         return convert(values, type, as_sql=as_sql, exact=exact)
 
-    if isinstance(source, pa.UuidType) and rounding.is_text(target):
+    if isinstance(source, pa.UuidType) and kinds.is_text(target):
         return uuids.to_text(array.storage).cast(target)
     if isinstance(source, pa.BaseExtensionType):
         return inner(array.storage, target)
-    if isinstance(target, pa.UuidType) and rounding.is_text(source):
+    if isinstance(target, pa.UuidType) and kinds.is_text(source):
         return pa.ExtensionArray.from_storage(target, uuids.from_text(array))
     if isinstance(target, pa.BaseExtensionType):
         return pa.ExtensionArray.from_storage(target, inner(array, target.storage_type))
@@ -54,7 +55,7 @@ def convert(array: pa.Array, target: pa.DataType, *, as_sql: bool = False, exact
         return inner(_decoded(array), target)
     if pa.types.is_nested(source) or pa.types.is_nested(target):
         return nested.convert_members(array, target, inner)
-    if exact and _kind(source) != _kind(target) and not rounding.is_text(source) and not rounding.is_text(target):
+    if exact and _kind(source) != _kind(target) and not kinds.is_text(source) and not kinds.is_text(target):
         raise pa.ArrowNotImplementedError(f"{source} cannot become {target}")
     converted = _convert_plain(array, target, as_sql=as_sql)
     if exact:
@@ -92,16 +93,15 @@ def between(array: pa.Array, source: pa.Field, target: pa.Field) -> pa.Array:
 
 def _kind(type: pa.DataType) -> str:
     """Returns the kind of values, which exact conversions preserve."""
-    kinds = pa.types
-    if kinds.is_boolean(type):
+    if pa.types.is_boolean(type):
         return "boolean"
-    if kinds.is_integer(type) or kinds.is_floating(type) or kinds.is_decimal(type):
+    if kinds.is_number(type):
         return "number"
-    if kinds.is_time(type):
+    if pa.types.is_time(type):
         return "time of day"
-    if kinds.is_duration(type) or kinds.is_interval(type):
+    if pa.types.is_duration(type) or pa.types.is_interval(type):
         return "length"
-    return "moment" if kinds.is_temporal(type) else "bytes"
+    return "moment" if pa.types.is_temporal(type) else "bytes"
 
 
 def _check_kept(before: pa.Array, after: pa.Array) -> None:
@@ -136,11 +136,11 @@ def _convert_plain(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.
         return _to_float(array, target)
     if pa.types.is_decimal(target):
         return _to_decimal(array, target, as_sql=as_sql)
-    if rounding.is_text(target):
+    if kinds.is_text(target):
         return text.of(array, target)
     if times.are_moments(source, target):
         return times.convert(array, target)
-    if as_sql and pa.types.is_temporal(source) != pa.types.is_temporal(target) and not rounding.is_text(source):
+    if as_sql and pa.types.is_temporal(source) != pa.types.is_temporal(target) and not kinds.is_text(source):
         raise pa.ArrowNotImplementedError(f"{source} cannot become {target}")
     if pa.types.is_float16(source) or pa.types.is_string_view(source) or pa.types.is_binary_view(source):
         # Arrow has fewer casts of these, and some are wrong
@@ -159,7 +159,7 @@ def _to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
 def _count_infinite(array: pa.Array) -> int:
     import pyarrow.compute as pc
 
-    if rounding.is_text(array.type):
+    if kinds.is_text(array.type):
         words = pc.match_substring_regex(array.cast(pa.large_string()), r"^[+-]?inf", ignore_case=True)
         return pc.sum(words).as_py() or 0
     if not pa.types.is_floating(array.type):
@@ -177,7 +177,7 @@ def _to_decimal(array: pa.Array, target: pa.DataType, *, as_sql: bool) -> pa.Arr
         array = array.cast(pa.decimal128(20, 0))
     elif pa.types.is_floating(source):
         array, as_sql = _shortest_decimals(array, target), True
-    elif rounding.is_text(source):
+    elif kinds.is_text(source):
         array = array.cast(pa.string())
     if as_sql and pa.types.is_decimal(array.type) and array.type.scale > target.scale:
         array = _rounded(array, target.scale)

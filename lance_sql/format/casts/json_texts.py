@@ -8,6 +8,7 @@ from lance_sql.errors import LanceError
 from lance_sql.format.schema import Field, jsonb
 from lance_sql.format.schema.from_arrow import from_arrow, logical_type, storage
 from lance_sql.format.schema.types import is_json
+from lance_sql.values import kinds
 
 
 def has_json(field: Field) -> bool:
@@ -62,7 +63,7 @@ def _converted(field: Field, values: pa.Array) -> pa.Array:
         return _around(
             values, [as_returned(child, values.field(number)) for number, child in enumerate(field.children)]
         )
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
+    if kinds.is_list(type):
         return _around(values, [as_returned(field.children[0], values.values)])
     # maps and fixed-size lists keep the texts that are given
     return values

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lance_sql.format.casts.nested import convert_members
+from lance_sql.values import kinds
 
 
 def plain(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
@@ -25,28 +26,13 @@ def _plain_type(type: pa.DataType) -> pa.DataType:
         return type
     if pa.types.is_run_end_encoded(type):
         return _plain_type(type.value_type)
-    if type.num_fields == 0:
-        return type
-    fields = [type.field(number) for number in range(type.num_fields)]
+    fields = kinds.members(type)
     members = [field.with_type(_plain_type(field.type)) for field in fields]
     if pa.types.is_list_view(type):
         return pa.list_(members[0])
     if pa.types.is_large_list_view(type):
         return pa.large_list(members[0])
-    if members == fields:
-        return type
-    if pa.types.is_struct(type):
-        return pa.struct(members)
-    if pa.types.is_list(type):
-        return pa.list_(members[0])
-    if pa.types.is_large_list(type):
-        return pa.large_list(members[0])
-    if pa.types.is_fixed_size_list(type):
-        return pa.list_(members[0], type.list_size)
-    if pa.types.is_map(type):
-        entry = members[0].type
-        return pa.map_(entry.field(0), entry.field(1), keys_sorted=type.keys_sorted)
-    return type
+    return type if members == fields else kinds.with_members(type, members)
 
 
 def _plain_batch(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -61,7 +47,7 @@ def _plain(array: pa.Array, type: pa.DataType) -> pa.Array:
         return array
     if pa.types.is_run_end_encoded(array.type):
         return _plain(pc.run_end_decode(array), type)
-    if pa.types.is_list_view(array.type) or pa.types.is_large_list_view(array.type):
+    if kinds.kind(array.type).family is kinds.Family.LIST and not kinds.is_list(array.type):
         # Arrow reads outside of the items otherwise
         array.validate(full=True)
     return convert_members(array, type, _plain)

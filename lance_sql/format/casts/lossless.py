@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.format.casts.rounding import is_text
 from lance_sql.format.schema.from_arrow import storage
+from lance_sql.values import kinds
 
 
 def is_lossless(source: pa.DataType, target: pa.DataType) -> bool:
@@ -21,7 +21,7 @@ def is_lossless(source: pa.DataType, target: pa.DataType) -> bool:
         return True
     if isinstance(target, pa.UuidType):
         # invalid text is refused by the conversion
-        return is_text(source) or is_lossless(source, target.storage_type)
+        return kinds.is_text(source) or is_lossless(source, target.storage_type)
     if isinstance(target, pa.BaseExtensionType):
         return is_lossless(source, target.storage_type)
     if pa.types.is_dictionary(source):
@@ -29,8 +29,8 @@ def is_lossless(source: pa.DataType, target: pa.DataType) -> bool:
         return is_lossless(source.value_type, target)
     if pa.types.is_dictionary(target):
         return is_lossless(source, target.value_type)
-    if is_text(source):
-        return is_text(target)
+    if kinds.is_text(source):
+        return kinds.is_text(target)
     if _is_bytes(source):
         return _is_bytes(target)
     if pa.types.is_integer(source) and pa.types.is_integer(target):
@@ -56,7 +56,7 @@ def _is_nested_lossless(source: pa.DataType, target: pa.DataType) -> bool:
     if pa.types.is_fixed_size_list(target):
         same = pa.types.is_fixed_size_list(source) and source.list_size == target.list_size
         return same and is_lossless(storage(source.value_field)[0], target.value_field.type)
-    if _is_list(source) and _is_list(target):
+    if kinds.is_list(source) and kinds.is_list(target):
         return is_lossless(storage(source.value_field)[0], target.value_field.type)
     return False
 
@@ -68,8 +68,4 @@ def _holds(source: pa.DataType, target: pa.DataType) -> bool:
 
 
 def _is_bytes(type: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_binary_view(type))
-
-
-def _is_list(type: pa.DataType) -> bool:
-    return bool(pa.types.is_list(type) or pa.types.is_large_list(type))
+    return kinds.is_bytes(type) and not pa.types.is_fixed_size_binary(type)

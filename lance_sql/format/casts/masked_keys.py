@@ -8,6 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.values import kinds
+
 _Mask = npt.NDArray[np.bool_]
 
 
@@ -29,7 +31,7 @@ def masked(array: pa.Array, below_null: _Mask | None = None) -> pa.Array:
         size = type.list_size
         items = array.values.slice(array.offset * size, len(array) * size)
         return _rebuilt(array, [masked(items, np.repeat(_nulls(array, below_null), size))])
-    if pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_map(type):
+    if kinds.is_list(type) or pa.types.is_map(type):
         children = [masked(array.values)]
         buffers = array.buffers()[:2]
         return pa.Array.from_buffers(type, len(array), buffers, array.null_count, array.offset, children)

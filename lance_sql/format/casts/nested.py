@@ -8,6 +8,8 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.values import kinds
+
 Convert: TypeAlias = Callable[[pa.Array, pa.DataType], pa.Array]
 
 
@@ -23,19 +25,13 @@ def convert_members(array: pa.Array, target: pa.DataType, convert: Convert) -> p
         return _struct(array, target, convert)
     if pa.types.is_map(source) and pa.types.is_map(target):
         return _map(array, target, convert)
-    if _is_list(source) and pa.types.is_fixed_size_list(target):
+    if kinds.has_items(source) and pa.types.is_fixed_size_list(target):
         return _fixed(array, target, convert)
-    if _is_list(source) and (pa.types.is_list(target) or pa.types.is_large_list(target)):
-        kind = pa.LargeListArray if pa.types.is_large_list(target) else pa.ListArray
+    if kinds.has_items(source) and kinds.is_list(target):
+        kind = kinds.list_array(target)
         items = convert(array.flatten(), target.value_type)
         return kind.from_arrays(_offsets(array, target), items, type=target, mask=_mask(array))
     raise pa.ArrowNotImplementedError(f"{source} cannot become {target}")
-
-
-def _is_list(type: pa.DataType) -> bool:
-    kinds = pa.types
-    is_view = kinds.is_list_view(type) or kinds.is_large_list_view(type)
-    return bool(kinds.is_list(type) or kinds.is_large_list(type) or kinds.is_fixed_size_list(type) or is_view)
 
 
 def _struct(array: pa.StructArray, target: pa.StructType, convert: Convert) -> pa.Array:
@@ -100,7 +96,7 @@ def _offsets(array: pa.Array, target: pa.DataType) -> pa.Array:
 
     lengths = pc.fill_null(pc.list_value_length(array), 0).to_numpy()
     offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(lengths, dtype=np.int64)])
-    return pa.array(offsets).cast(pa.int64() if pa.types.is_large_list(target) else pa.int32())
+    return pa.array(offsets).cast(kinds.offset_type(target))
 
 
 def _mask(array: pa.Array) -> pa.Array | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lance_sql.format.schema.primary_key import outside
+from lance_sql.values import kinds
 
 
 def with_types_of(schema: pa.Schema, table: pa.Schema) -> pa.Schema:
@@ -31,13 +32,8 @@ def _type(type: pa.DataType, earlier: pa.DataType) -> pa.DataType:
             for member in type
         ]
         return pa.struct(members)
-    if _is_list(type) and (_is_list(earlier) or pa.types.is_fixed_size_list(earlier)):
+    if kinds.is_list(type) and kinds.has_items(earlier):
         if pa.types.is_null(type.value_type):
             return earlier
-        item = _typed(type.value_field, earlier.value_field)
-        return pa.large_list(item) if pa.types.is_large_list(type) else pa.list_(item)
+        return kinds.with_members(type, [_typed(type.value_field, earlier.value_field)])
     return type
-
-
-def _is_list(type: pa.DataType) -> bool:
-    return bool(pa.types.is_list(type) or pa.types.is_large_list(type))

@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.conversion import convert
+from lance_sql.values import kinds
 
 _Loss: TypeAlias = Callable[[Any], str | None]
 """Describes the loss for a value other than None; returns None without loss."""
@@ -77,18 +78,9 @@ def _named(values: Sequence[Any], type: pa.DataType, name: str, error: Exception
 
 def storage_type(type: pa.DataType) -> pa.DataType:
     """Returns the type with the storage of extension types, at any depth: Arrow cannot build nested extension types."""
-    if isinstance(type, pa.BaseExtensionType):
-        return storage_type(type.storage_type)
-    if pa.types.is_struct(type):
-        return pa.struct([field.with_type(storage_type(field.type)) for field in type])
-    if pa.types.is_map(type):
-        return pa.map_(storage_type(type.key_type), storage_type(type.item_type))
-    if pa.types.is_fixed_size_list(type):
-        return pa.list_(storage_type(type.value_type), type.list_size)
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
-        items = type.value_field.with_type(storage_type(type.value_type))
-        return pa.large_list(items) if pa.types.is_large_list(type) else pa.list_(items)
-    return type
+    return kinds.with_leaves(
+        type, lambda leaf: storage_type(leaf.storage_type) if isinstance(leaf, pa.BaseExtensionType) else leaf
+    )
 
 
 class _NoUuid:
@@ -134,9 +126,7 @@ def _stored(value: Any, type: pa.DataType) -> Any:
 def _has_decimals(type: pa.DataType) -> bool:
     if pa.types.is_dictionary(type):
         return _has_decimals(type.value_type)
-    if pa.types.is_nested(type):
-        return any(_has_decimals(type.field(index).type) for index in range(type.num_fields))
-    return bool(pa.types.is_decimal(type))
+    return any(_has_decimals(field.type) for field in kinds.members(type)) or bool(pa.types.is_decimal(type))
 
 
 class _Kept:
@@ -164,29 +154,28 @@ def _check_of(type: pa.DataType, *, narrow_floats: bool = False) -> _Kept | None
 
     narrow_floats: whether numbers may be too large for the type
     """
-    kinds = pa.types
     inner = partial(_check_of, narrow_floats=narrow_floats)
-    if kinds.is_dictionary(type):
+    if pa.types.is_dictionary(type):
         return inner(type.value_type)
-    if kinds.is_integer(type):
+    if pa.types.is_integer(type):
         return _Kept([int], _of_integer)
-    if kinds.is_floating(type):
+    if pa.types.is_floating(type):
         is_narrow = narrow_floats and type.bit_width < 64
         return _Kept([] if is_narrow else [float, int], partial(_of_float, kind=type.to_pandas_dtype()))
-    if kinds.is_date(type):
+    if pa.types.is_date(type):
         return _Kept([date], _of_date)
-    if kinds.is_timestamp(type):
+    if pa.types.is_timestamp(type):
         exact = [date, datetime] if type.unit in ("us", "ns") else [date]
         return _Kept(exact, partial(_of_moment, unit=type.unit))
-    if kinds.is_time(type):
+    if pa.types.is_time(type):
         return _Kept([time] if type.unit in ("us", "ns") else [], partial(_of_time, unit=type.unit))
-    if kinds.is_duration(type):
+    if pa.types.is_duration(type):
         return _Kept([timedelta] if type.unit in ("us", "ns") else [], partial(_of_span, unit=type.unit))
-    if kinds.is_struct(type):
+    if pa.types.is_struct(type):
         return _Kept([], partial(_of_struct, members={field.name: inner(field.type) for field in type}))
-    if kinds.is_map(type):
+    if pa.types.is_map(type):
         return _Kept([], partial(_of_map, keys=inner(type.key_type), items=inner(type.item_type)))
-    if kinds.is_nested(type):
+    if pa.types.is_nested(type):
         items = inner(type.value_type)
         return None if items is None else _Kept([], partial(_of_list, items=items))
     return None
@@ -291,9 +280,7 @@ def _first(values: Sequence[Any], check: _Kept) -> str | None:
 
 
 def _may_overflow(type: pa.DataType) -> bool:
-    if pa.types.is_nested(type):
-        return any(_may_overflow(type.field(index).type) for index in range(type.num_fields))
-    return bool(pa.types.is_float16(type) or pa.types.is_float32(type))
+    return kinds.any_leaf(type, lambda leaf: bool(pa.types.is_float16(leaf) or pa.types.is_float32(leaf)))
 
 
 def _has_infinity(values: pa.Array) -> bool:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.values import kinds
 from lance_sql.values.arrays import BoolMask
 
 Kind: TypeAlias = type[np.float32] | type[np.float64]
@@ -72,7 +73,7 @@ def to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
     source = array.type
     if pa.types.is_decimal(source):
         return _narrowed(array, target) if pa.types.is_float16(target) else cast_decimals(array, target)
-    if is_text(source):
+    if kinds.is_text(source):
         array = array.cast(pa.large_string())
         return _narrowed(array, target) if pa.types.is_float16(target) else array.cast(target)
     if pa.types.is_boolean(source):
@@ -131,8 +132,3 @@ def _narrowed(array: pa.Array, target: pa.DataType) -> pa.Array:
         if exact is not None and exact != Fraction(float(numbers[row])):
             narrowed[row] = below[row] if exact < Fraction(float(numbers[row])) else above[row]
     return pa.array(narrowed, target, mask=array.is_null().to_numpy(zero_copy_only=False))
-
-
-def is_text(type: pa.DataType) -> bool:
-    """Whether values of an Arrow type are text, whatever its offsets."""
-    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))

@@ -17,6 +17,7 @@ from lance_sql.errors import CorruptFile, InvalidArgument
 from lance_sql.format.schema import Field, Schema, jsonb, storage_type
 from lance_sql.format.schema.from_arrow import logical_type, storage
 from lance_sql.format.schema.types import is_json, plain_type
+from lance_sql.values import kinds
 
 _STRINGS = ("string", "large_string")
 _BYTES = ("binary", "large_binary")
@@ -73,7 +74,7 @@ def _fits(field: Field, arrow: pa.Field, type: pa.DataType) -> bool:
     if kind == "map":
         return bool(pa.types.is_map(type))
     if field.is_list:
-        return bool(pa.types.is_list(type) or pa.types.is_large_list(type))
+        return kinds.is_list(type)
     if field.children:
         return bool(pa.types.is_fixed_size_list(type) and type.list_size == storage_type(field).list_size)
     if pa.types.is_dictionary(type) and not kind.startswith("dict:"):
@@ -114,7 +115,7 @@ def stored_values(field: Field, values: pa.Array, row: Callable[[int], int]) -> 
 
 
 def _json(field: Field, values: pa.Array, row: Callable[[int], int]) -> pa.Array:
-    if pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
+    if kinds.is_bytes(values.type):
         try:
             jsonb.to_text(values)
         except CorruptFile as error:

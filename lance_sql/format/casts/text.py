@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.format.casts.rounding import is_text
+from lance_sql.values import kinds
 
 
 def of(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -16,7 +16,7 @@ def of(array: pa.Array, target: pa.DataType) -> pa.Array:
     source = array.type
     if pa.types.is_binary_view(source):
         return array.cast(pa.large_binary()).cast(target)
-    if is_text(source) or pa.types.is_boolean(source) or pa.types.is_integer(source):
+    if kinds.is_text(source) or pa.types.is_boolean(source) or pa.types.is_integer(source):
         return array.cast(target)
     if pa.types.is_floating(source):
         return _of_floats(array).cast(target)

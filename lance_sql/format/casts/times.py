@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.values import kinds
 from lance_sql.values.arrays import I64
 
 _NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
@@ -19,7 +20,7 @@ def are_moments(source: pa.DataType, target: pa.DataType) -> bool:
         return bool(pa.types.is_duration(source) or pa.types.is_interval(source))
     if pa.types.is_time(target):
         return bool(pa.types.is_time(source) or pa.types.is_timestamp(source))
-    return _has_date(target) and _has_date(source)
+    return kinds.has_date(target) and kinds.has_date(source)
 
 
 def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
@@ -56,10 +57,6 @@ def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
             raise pa.ArrowInvalid(f"a time is out of the range of {target}")
     mask = array.is_null().to_numpy(zero_copy_only=False) if array.null_count else None
     return pa.array(counts.astype(width), mask=mask).view(target)
-
-
-def _has_date(type: pa.DataType) -> bool:
-    return bool(pa.types.is_date(type) or pa.types.is_timestamp(type))
 
 
 def _unit(type: pa.DataType) -> int:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from lance_sql import _kernels
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.masked_keys import masked
+from lance_sql.values import kinds
 
 _Check: TypeAlias = Callable[[pa.Array], None]
 
@@ -72,18 +73,16 @@ def _check_of(type: pa.DataType) -> _Check | None:
     if isinstance(type, pa.BaseExtensionType):
         inner = _check_of(type.storage_type)
         return None if inner is None else lambda array: inner(array.storage)
-    if pa.types.is_string(type) or pa.types.is_binary(type):
-        return partial(_strings, bits=32)
-    if pa.types.is_large_string(type) or pa.types.is_large_binary(type):
-        return partial(_strings, bits=64)
+    if kinds.has_offsets(type):
+        return partial(_strings, bits=kinds.offset_bits(type))
     if pa.types.is_string_view(type) or pa.types.is_binary_view(type):
         return _views
     if pa.types.is_dictionary(type):
         return partial(_dictionary, bits=type.index_type.bit_width, items=_check_of(type.value_type))
     if pa.types.is_map(type):
         return partial(_lists, bits=32, items=_check_of(pa.struct([type.key_field, type.item_field])))
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
-        return partial(_lists, bits=32 if pa.types.is_list(type) else 64, items=_check_of(type.value_type))
+    if kinds.is_list(type):
+        return partial(_lists, bits=kinds.offset_bits(type), items=_check_of(type.value_type))
     if pa.types.is_fixed_size_list(type):
         return _fixed_lists(type.list_size, _check_of(type.value_type))
     if pa.types.is_struct(type):

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.values import kinds
 from lance_sql.values.arrays import U8
 
 Buffer: TypeAlias = "pa.Buffer | memoryview | bytes"
@@ -116,7 +117,7 @@ def makes_items(type: pa.DataType) -> bool:
     """Whether strings without a dictionary can become arrays of the type: indices of the distinct ones among them."""
     if not pa.types.is_dictionary(type) or type.ordered or type.index_type != pa.int32():
         return False
-    return any(is_type(type.value_type) for is_type in (*_NARROW_OFFSETS, *_WIDE_OFFSETS))
+    return kinds.has_offsets(type.value_type)
 
 
 def materialize(block: DictionaryValues) -> Block:
@@ -178,20 +179,12 @@ def _fixed_width_array(block: FixedWidth, type: pa.DataType, validity: pa.Buffer
     return pa.Array.from_buffers(type, block.num_values, [validity, data], null_count)
 
 
-_NARROW_OFFSETS = (pa.types.is_string, pa.types.is_binary)
-_WIDE_OFFSETS = (pa.types.is_large_string, pa.types.is_large_binary)
-
-
 def _variable_width_array(
     block: VariableWidth, type: pa.DataType, validity: pa.Buffer | None, null_count: int
 ) -> pa.Array:
-    if any(is_type(type) for is_type in _NARROW_OFFSETS):
-        offset_bits = 32
-    elif any(is_type(type) for is_type in _WIDE_OFFSETS):
-        offset_bits = 64
-    else:
+    if not kinds.has_offsets(type):
         raise CorruptFile(f"byte strings cannot be {type}")
-    offsets = block.offsets
+    offset_bits, offsets = kinds.offset_bits(type), block.offsets
     if offset_bits != block.offset_bits:
         if offset_bits == 32 and block.data.size > np.iinfo(np.int32).max:
             raise CorruptFile(f"{block.data.size} bytes of values are more than {type} can hold")

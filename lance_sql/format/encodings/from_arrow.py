@@ -13,6 +13,7 @@ from lance_sql.format.encodings.blocks import (
     Struct,
     VariableWidth,
 )
+from lance_sql.values import kinds
 
 _EMPTY = pa.py_buffer(b"")
 
@@ -36,10 +37,8 @@ def from_array(array: pa.Array) -> Block:
         return _lists(array)
     if pa.types.is_struct(type):
         return Struct(len(array), tuple(from_array(array.field(i)) for i in range(type.num_fields)))
-    if pa.types.is_string(type) or pa.types.is_binary(type):
-        return _strings(array, 32)
-    if pa.types.is_large_string(type) or pa.types.is_large_binary(type):
-        return _strings(array, 64)
+    if kinds.has_offsets(type):
+        return _strings(array, kinds.offset_bits(type))
     if pa.types.is_nested(type):
         raise UnsupportedFeature(f"a column of type {type} is not supported")
     try:

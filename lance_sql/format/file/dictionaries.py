@@ -9,11 +9,11 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings import stored
 from lance_sql.format.layouts.array_tree import ArrayPage
 from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.plain import is_stored_with_offsets, values_page
+from lance_sql.format.layouts.plain import values_page
 from lance_sql.format.layouts.reading import run
 from lance_sql.format.schema import Field, storage_type
 from lance_sql.store import ByteRange
-from lance_sql.values import row_ranges
+from lance_sql.values import kinds, row_ranges
 
 
 def read_values(field: Field, file_size: int, fetch: Callable[[Sequence[ByteRange]], Sequence[pa.Buffer]]) -> pa.Array:
@@ -25,7 +25,7 @@ def read_values(field: Field, file_size: int, fetch: Callable[[Sequence[ByteRang
     type = storage_type(field).value_type
     if field.dictionary is None:
         raise CorruptFile(f"the schema has no values for the dictionary {field.name!r}")
-    if not pa.types.is_integer(type) and not is_stored_with_offsets(type):
+    if not pa.types.is_integer(type) and not kinds.has_offsets(type):
         raise UnsupportedFeature(f"a dictionary of {type} in version 0.1 is not supported")
     position, count = field.dictionary
     page = values_page(type, position, count, file_size, empty_is_null=True)

@@ -15,6 +15,7 @@ from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import bitmap_or
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.format.schema.fields import PACKED_KEYS
+from lance_sql.values import kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +140,4 @@ def _same_lists(a: pa.Array, b: pa.Array) -> bool:
 def _around(field: Field, child: pa.Field) -> pa.DataType:
     """Returns the type of `field` with only this child."""
     type = arrow_field(field).type
-    if pa.types.is_struct(type):
-        return pa.struct([child])
-    if pa.types.is_large_list(type):
-        return pa.large_list(child)
-    if pa.types.is_fixed_size_list(type):
-        return pa.list_(child, type.list_size)
-    return pa.list_(child)
+    return pa.list_(child) if pa.types.is_map(type) else kinds.with_members(type, [child])

@@ -19,7 +19,7 @@ from lance_sql.format.file.metadata_v2 import ColumnMetadata, PageMetadata
 from lance_sql.format.file.statistics import PageStatistics, of_written
 from lance_sql.format.layouts.array_tree import ArrayPage
 from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.plain import PlainPage, is_stored_with_offsets, lists_page, values_page
+from lance_sql.format.layouts.plain import PlainPage, lists_page, values_page
 from lance_sql.format.layouts.reading import run
 from lance_sql.format.layouts.tree import ArrayTree
 from lance_sql.format.proto import file_pb2, table_pb2
@@ -27,7 +27,7 @@ from lance_sql.format.schema import Field, Schema, storage_type
 from lance_sql.format.schema.wire import from_messages
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import ByteRange
-from lance_sql.values import row_ranges
+from lance_sql.values import kinds, row_ranges
 from lance_sql.values.arrays import I64, ascend
 
 _LENGTH = struct.Struct("<I")
@@ -114,7 +114,7 @@ class LegacyMetadata:
         type = storage_type(field)
         null_counts = self._statistics_page(members["null_count"].id, pa.int64())
         mins, maxs = (self._statistics_page(members[name].id, type) for name in _STATISTICS[1:])
-        keeps_nulls = field.nullable and is_stored_with_offsets(type)
+        keeps_nulls = field.nullable and kinds.has_offsets(type)
         return of_written(np.diff(self.row_starts), null_counts, mins, maxs, nulls_are_kept=keeps_nulls)
 
     def _statistics_page(self, entry_id: int, type: pa.DataType) -> pa.Array:

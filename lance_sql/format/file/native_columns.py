@@ -22,7 +22,7 @@ from lance_sql.format.layouts.matching import TestedValues, ValueTest
 from lance_sql.format.layouts.native import Form
 from lance_sql.format.layouts.nest import Chain, with_leaves
 from lance_sql.format.layouts.page import KnownPage, cluster
-from lance_sql.values import row_ranges
+from lance_sql.values import kinds, row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
@@ -258,7 +258,7 @@ class NativeColumn:
             form = self._forms[page]
             if form is None:
                 return None
-            items = _offset_bits(form.type) if form.makes_items else form.items
+            items = kinds.offset_bits(form.type) if form.makes_items else form.items
             types.add(form.type if items is None else None)
             if items is not None and (not changes or items is not changes[-1][1]):
                 changes.append((self.first_row(page), items))
@@ -358,14 +358,10 @@ def _with_leaves(array: pa.Array, type: pa.DataType, finish: Callable[[pa.Array]
     """Returns an array of the type, with leaves inside structs and lists that `finish` has converted."""
     if pa.types.is_struct(type):
         child, num_buffers, inside = array.field(0), 1, type.field(0).type
-    elif pa.types.is_list(type) or pa.types.is_large_list(type):
+    elif kinds.is_list(type):
         child, num_buffers, inside = array.values, 2, type.value_type
     else:
         return finish(array)
     buffers = array.buffers()[:num_buffers]
     children = [_with_leaves(child, inside, finish)]
     return pa.Array.from_buffers(type, len(array), buffers, array.null_count, children=children)
-
-
-def _offset_bits(type: pa.DataType) -> int:
-    return 64 if pa.types.is_large_string(type) or pa.types.is_large_binary(type) else 32

@@ -35,7 +35,7 @@ from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
 from lance_sql.format.layouts.tree import ArrayTree
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import ByteRange
-from lance_sql.values import row_ranges
+from lance_sql.values import kinds, row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
@@ -307,7 +307,7 @@ class PathColumn:
             return (yield from leaf.values(rows, chain))
         list_rows = yield from leaf.lists(rows)
         data = yield from self.characters.values(list_rows.bounds.items, Chain(pa.uint8()))
-        strings = _slots(list_rows, pa.types.is_large_binary(chain.leaf) or pa.types.is_large_string(chain.leaf))
+        strings = _slots(list_rows, kinds.offset_bits(chain.leaf) == 64)
         buffers = [strings.validity, strings.offsets, data.buffers()[1]]
         return pa.Array.from_buffers(chain.leaf, strings.num_slots, buffers, strings.null_count)
 

@@ -21,6 +21,7 @@ from lance_sql import _kernels
 from lance_sql._kernels import ValueOrder
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts.value_codecs import key_order
+from lance_sql.values import kinds
 from lance_sql.values.arrays import I64, U64, BoolMask
 
 ROWS_PER_ZONE: Final = 8192
@@ -50,13 +51,10 @@ def key_kind(type: pa.DataType) -> KeyKind | None:
     """Returns the conversion of values of a type to keys, or None if the type has none."""
     if isinstance(type, pa.BaseExtensionType):
         return None
-    if any(is_type(type) for is_type in _PREFIXED):
+    if kinds.has_offsets(type):
         return KeyKind(ValueOrder.UNSIGNED, 8 * _PREFIX_BYTES, is_prefix=True)
     order = key_order(type)
     return KeyKind(order, type.bit_width) if order is not None else None
-
-
-_PREFIXED = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
 
 
 def new_bounds(kind: KeyKind, num_rows: int) -> _kernels.ZoneBounds:
@@ -72,9 +70,10 @@ def observe_array(bounds: _kernels.ZoneBounds, kind: KeyKind, row: int, values: 
     buffers = values.buffers()
     validity = buffers[0] if values.null_count else None
     if kind.is_prefix:
-        wide = pa.types.is_large_string(values.type) or pa.types.is_large_binary(values.type)
         data = buffers[2] if buffers[2] is not None else b""
-        bounds.observe_strings(row, buffers[1], 64 if wide else 32, data, validity, values.offset, len(values))
+        bounds.observe_strings(
+            row, buffers[1], kinds.offset_bits(values.type), data, validity, values.offset, len(values)
+        )
     else:
         bounds.observe_array(row, buffers[1], validity, values.offset, len(values))
 
@@ -139,8 +138,7 @@ def _values(keys: U64, known: BoolMask, kind: KeyKind, type: pa.DataType, *, is_
 
 
 def _text_bounds(lows: U64, highs: U64, known: BoolMask, type: pa.DataType) -> tuple[pa.Array, pa.Array]:
-    is_text = pa.types.is_string(type) or pa.types.is_large_string(type)
-    least, greatest = (_least_text, _greatest_text) if is_text else (_least_bytes, _greatest_bytes)
+    least, greatest = (_least_text, _greatest_text) if kinds.is_text(type) else (_least_bytes, _greatest_bytes)
     bounds = []
     for keys, bound in ((lows, least), (highs, greatest)):
         data = keys.astype(">u8").tobytes()

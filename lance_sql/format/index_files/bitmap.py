@@ -17,7 +17,7 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.index_files import row_sets
 from lance_sql.format.index_files.index_file import IndexFile
 from lance_sql.format.index_files.row_sets import RowSet
-from lance_sql.values import row_ranges
+from lance_sql.values import kinds, row_ranges
 from lance_sql.values.arrays import I64, U64
 
 FILE: Final = "bitmap_page_lookup.lance"
@@ -76,9 +76,10 @@ def read(file: IndexFile) -> Bitmaps:
 
     raises: CorruptFile; UnsupportedFeature for a file that cannot distinguish NULL from other keys
     """
-    if not pa.types.is_binary(file.type_of("bitmaps")) and not pa.types.is_large_binary(file.type_of("bitmaps")):
+    type = file.type_of("bitmaps")
+    if not (kinds.is_bytes(type) and kinds.has_offsets(type)):
         with at(file=file.path):
-            raise CorruptFile(f"sets of rows of type {file.type_of('bitmaps')}")
+            raise CorruptFile(f"sets of rows of type {type}")
     if file.loses_nulls:
         with at(file=file.path):
             raise UnsupportedFeature("a BITMAP in a file of version 0.1, which stores no NULLs, is not supported")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.values import kinds
 from lance_sql.values.arrays import U64
 from lance_sql.values.hashes import of_bytes
 
@@ -20,12 +21,9 @@ def check(type: pa.DataType) -> None:
 
     raises: UnsupportedFeature
     """
-    kinds = pa.types
-    is_known = kinds.is_integer(type) or kinds.is_float32(type) or kinds.is_float64(type)
-    is_known = is_known or kinds.is_date(type) or kinds.is_time(type) or kinds.is_timestamp(type)
-    is_bytes = kinds.is_string(type) or kinds.is_large_string(type)
-    is_bytes = is_bytes or kinds.is_binary(type) or kinds.is_large_binary(type)
-    if not (is_known or is_bytes):
+    is_known = pa.types.is_integer(type) or pa.types.is_float32(type) or pa.types.is_float64(type)
+    is_known = is_known or (kinds.is_clock(type) and not pa.types.is_duration(type))
+    if not (is_known or kinds.has_offsets(type)):
         raise UnsupportedFeature(f"a bloom filter on a column of type {type} is not supported")
 
 

@@ -22,7 +22,7 @@ from lance_sql.format.index_files.index_file import IndexFile, json_note
 from lance_sql.format.index_files.token_fst import TokenFst
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.runtime.caches import LruCache
-from lance_sql.values import row_ranges
+from lance_sql.values import kinds, row_ranges
 from lance_sql.values.arrays import U32, U64
 
 METADATA: Final = "metadata.lance"
@@ -160,7 +160,7 @@ class TextPartition:
         (lists,) = self._lists.read(["_posting"], row_ranges.single(number, number + 1))
         count = self.count(number)
         with at(file=self._lists.path, column="_posting"):
-            if lists.null_count or not (pa.types.is_list(lists.type) or pa.types.is_large_list(lists.type)):
+            if lists.null_count or not kinds.is_list(lists.type):
                 raise CorruptFile(f"a list of documents is NULL, or {lists.type}")
             blocks = lists.flatten()
             if blocks.null_count or blocks.type != pa.large_binary():

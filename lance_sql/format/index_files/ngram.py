@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.index_files.index_file import IndexFile
-from lance_sql.values import bitmaps, row_ranges
+from lance_sql.values import bitmaps, kinds, row_ranges
 from lance_sql.values.arrays import I64, U32
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def read(file: IndexFile) -> Postings:
     with at(file=file.path):
         if file.loses_nulls:
             raise UnsupportedFeature("an n-gram index in a file of version 0.1 is not supported")
-        if not pa.types.is_binary(kind) and not pa.types.is_large_binary(kind):
+        if not (kinds.is_bytes(kind) and kinds.has_offsets(kind)):
             raise CorruptFile(f"lists of rows of type {kind}")
         if file.num_rows > MAX_TOKENS:
             raise CorruptFile(f"{file.num_rows} trigrams, more than the possible {MAX_TOKENS}")

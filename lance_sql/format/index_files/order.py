@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.values import kinds
 from lance_sql.values.arrays import I64, U64
 
 _WORD_BITS: Final = 64
@@ -29,11 +30,9 @@ def check(type: pa.DataType) -> None:
 
     raises: UnsupportedFeature
     """
-    kinds = pa.types
-    is_known = kinds.is_integer(type) or kinds.is_floating(type) or kinds.is_boolean(type) or kinds.is_temporal(type)
-    is_known = is_known or kinds.is_decimal128(type) or kinds.is_decimal256(type) or _is_bytes(type)
-    # intervals are temporal types without an order
-    if not is_known or kinds.is_interval(type) or isinstance(type, pa.BaseExtensionType):
+    is_known = kinds.is_number(type) or pa.types.is_boolean(type) or kinds.is_clock(type) or kinds.has_offsets(type)
+    # intervals have no order, and short decimals are not stored
+    if not is_known or (pa.types.is_decimal(type) and type.bit_width < 128):
         raise UnsupportedFeature(f"a scalar index on a column of type {type} is not supported")
 
 
@@ -66,7 +65,7 @@ def ascending(values: pa.Array) -> I64:
         is_null = sortable.is_null().to_numpy(zero_copy_only=False)
         valid = np.flatnonzero(~is_null)
         return np.concatenate([np.flatnonzero(is_null), valid[_ascending_integers(sortable.drop_null().to_numpy())]])
-    if _is_bytes(sortable.type) and _repeats(sortable):
+    if kinds.has_offsets(sortable.type) and _repeats(sortable):
         return _ascending_integers(_ranks(sortable))
     return _arrow_order(sortable)
 
@@ -137,8 +136,3 @@ def _ascending_words(words: U64, position_bits: int) -> I64:
 
 def _bits_of(number: int) -> int:
     return max(number.bit_length(), 1)
-
-
-def _is_bytes(type: pa.DataType) -> bool:
-    is_text = pa.types.is_string(type) or pa.types.is_large_string(type)
-    return bool(is_text or pa.types.is_binary(type) or pa.types.is_large_binary(type))

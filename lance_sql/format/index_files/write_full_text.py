@@ -24,6 +24,7 @@ from lance_sql.format.proto import table_pb2
 from lance_sql.format.text_analysis.analyzer import Analyzer
 from lance_sql.format.text_analysis.token_numbers import TokenNumbers
 from lance_sql.store import Store
+from lance_sql.values import kinds
 from lance_sql.values.arrays import U64
 
 FORMAT: Final = 2
@@ -123,8 +124,8 @@ def details(parameters: Mapping[str, Any]) -> bytes:
 
 def check(type: pa.DataType) -> None:
     """raises: UnsupportedFeature for columns of other types than texts, or lists of texts."""
-    inner = type.value_type if pa.types.is_list(type) or pa.types.is_large_list(type) else type
-    if not (pa.types.is_string(inner) or pa.types.is_large_string(inner)):
+    inner = type.value_type if kinds.is_list(type) else type
+    if not kinds.is_text(inner):
         raise UnsupportedFeature(f"a full-text index on a column of type {type} is not supported")
 
 

@@ -27,7 +27,7 @@ from lance_sql.format.layouts.reading import Reading
 from lance_sql.format.layouts.shredded import Buffers, ShreddedPage
 from lance_sql.format.layouts.tree import ConstantLayout, Layer, max_definition, max_repetition, max_visible
 from lance_sql.store import ByteRange
-from lance_sql.values import row_ranges
+from lance_sql.values import kinds, row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
 MAX_INLINE_BYTES = 32
@@ -250,7 +250,7 @@ class ConstantPage:
         if len(scalar) == 2:
             return _repeated_string(scalar[0], scalar[1], count)
         value = scalar[0]
-        if any(is_type(type) for is_type in _STRINGS):
+        if kinds.has_offsets(type):
             # an inline string has no offsets
             return _repeated_string(None, value, count)
         if pa.types.is_boolean(type):
@@ -263,9 +263,6 @@ class ConstantPage:
             raise CorruptFile(f"a constant of {len(value)} bytes for {type}")
         data = np.tile(np.frombuffer(value, np.uint8), count)
         return FixedWidth(count, bits, pa.py_buffer(data))
-
-
-_STRINGS = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)
 
 
 def _buffers_of_scalar(data: pa.Buffer) -> list[bytes]:

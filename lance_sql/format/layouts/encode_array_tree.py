@@ -38,6 +38,7 @@ from lance_sql.format.encodings.tree import (
 )
 from lance_sql.format.encodings.wire_v2_0 import page_to_wire
 from lance_sql.format.layouts.shredded import EncodedPage
+from lance_sql.values import kinds
 from lance_sql.values.arrays import BoolMask
 
 _LEAST_VALUES = 100
@@ -95,7 +96,7 @@ def _values(values: pa.Array, preferences: Preferences, buffers: _Buffers) -> En
         return _dictionary(values, buffers)
     if pa.types.is_string(type):
         return _few_strings(values, buffers) or _compressed_strings(values, preferences, buffers)
-    if _is_bytes(type):
+    if kinds.has_offsets(type):
         return _compressed_strings(values, preferences, buffers)
     if pa.types.is_struct(type):
         return _packed(values, buffers)
@@ -118,11 +119,6 @@ def _nullable(values: pa.Array, buffers: _Buffers) -> Encoding:
             raise UnsupportedFeature(f"values of type {values.type} are not supported in file version 2.0")
         inner = buffers.store(block.data, Flat(block.bits_per_value))
     return inner if stored_bitmap is None else Nullable(stored_bitmap, inner)
-
-
-def _is_bytes(type: pa.DataType) -> bool:
-    tests = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return any(test(type) for test in tests)
 
 
 def _compressed_strings(values: pa.Array, preferences: Preferences, buffers: _Buffers) -> Encoding:
@@ -189,7 +185,7 @@ def _dictionary(values: pa.DictionaryArray, buffers: _Buffers) -> Dictionary:
     block = from_array(indices)
     assert isinstance(block, FixedWidth)
     stored = buffers.store(block.data, Flat(block.bits_per_value))
-    if _is_bytes(items.type):
+    if kinds.has_offsets(items.type):
         return Dictionary(stored, _strings(items, buffers), len(items))
     return Dictionary(stored, _nullable(items, buffers), len(items))
 

@@ -18,6 +18,7 @@ from lance_sql.format.encodings.blocks import Block, FixedWidth, VariableWidth, 
 from lance_sql.format.encodings.tree import Encoding
 from lance_sql.format.layouts.levels import LevelEncoding
 from lance_sql.format.layouts.value_codecs import STRING_CODECS, codec_of_lists, uncompressed, value_codec
+from lance_sql.values import kinds
 from lance_sql.values.arrays import I64
 
 MAX_LIST_SIZE = 1 << 20
@@ -236,22 +237,18 @@ def fixed_width_bits(values: Encoding) -> int | None:
 def are_strings(values: Encoding, leaf: pa.DataType) -> bool:
     """Whether the values are byte strings that the kernels decode for a type."""
     codec = value_codec(values)
-    return codec is not None and codec[0] in STRING_CODECS and any(is_type(leaf) for is_type in _NARROW + _WIDE)
+    return codec is not None and codec[0] in STRING_CODECS and kinds.has_offsets(leaf)
 
 
 _INDICES = (8, 16, 32, 64)
-_NARROW = (pa.types.is_string, pa.types.is_binary)
-_WIDE = (pa.types.is_large_string, pa.types.is_large_binary)
 
 
 def _format(type: pa.DataType, dictionary: Block | None) -> tuple[bool, int] | None:
     """Returns whether arrays of the type have offsets, and the bits of an offset or a value; None for other types."""
     if pa.types.is_dictionary(type):
         return (False, type.index_type.bit_width) if dictionary is not None else None
-    if any(is_type(type) for is_type in _NARROW):
-        return True, 32
-    if any(is_type(type) for is_type in _WIDE):
-        return True, 64
+    if kinds.has_offsets(type):
+        return True, kinds.offset_bits(type)
     list_size = list_size_of(type)
     if list_size is not None:
         format = _format(type.value_type, None)

@@ -20,6 +20,7 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import Block, to_array
 from lance_sql.format.layouts.tree import Layer, Layers
+from lance_sql.values import kinds
 
 Levels: TypeAlias = npt.NDArray[np.uint16]
 
@@ -103,8 +104,8 @@ class Chain:
         if self.is_empty_struct and layers == (Layer.NULLABLE_ITEM,):
             # writers leave out the structs around it, none of which may be NULL
             return
-        kinds = [False, *(pa.types.is_list(type) or pa.types.is_large_list(type) for type in self.outer)]
-        if kinds != [layer.is_list for layer in layers]:
+        lists = [False, *(kinds.is_list(type) for type in self.outer)]
+        if lists != [layer.is_list for layer in layers]:
             raise CorruptFile(f"a page with layers {[layer.name for layer in layers]} cannot hold {self.type}")
 
 
@@ -114,13 +115,7 @@ def with_leaves(chain: Chain, leaf: pa.DataType) -> Chain:
     type = leaf
     outer = []
     for around in chain.outer:
-        if pa.types.is_struct(around):
-            type = pa.struct([around.field(0).with_type(type)])
-        elif pa.types.is_fixed_size_list(around):
-            type = pa.list_(around.value_field.with_type(type), around.list_size)
-        else:
-            make = pa.large_list if pa.types.is_large_list(around) else pa.list_
-            type = make(around.value_field.with_type(type))
+        type = kinds.with_members(around, [around.field(0).with_type(type)])
         outer.append(type)
     return Chain(leaf, tuple(outer))
 
@@ -193,7 +188,7 @@ def _list_slots(
         if outer.is_list:
             break
         max_slot_level += outer.num_levels
-    offset_bits = 64 if pa.types.is_large_list(type) else 32
+    offset_bits = kinds.offset_bits(type)
     offsets = pa.allocate_buffer((num + 1) * offset_bits // 8)
     validity = pa.allocate_buffer((num + 7) // 8)
     inner_repetition = np.empty(num, np.uint16)
@@ -234,7 +229,7 @@ def nest(leaf: pa.Array, slots: Sequence[Slots], chain: Chain) -> pa.Array:
     for type, layer in zip(chain.outer, slots, strict=True):
         if layer.offsets is not None:
             # the kernel's offsets ascend and end at the number of entries that own an element
-            width = 8 if pa.types.is_large_list(type) else 4
+            width = kinds.offset_bits(type) // 8
             end = int.from_bytes(memoryview(layer.offsets)[-width:], "little")
             if end != len(array):
                 raise CorruptFile(f"lists over {end} values, found {len(array)}")

@@ -14,6 +14,7 @@ from lance_sql.format.layouts.levels import LevelEncoding
 from lance_sql.format.layouts.native import NativePage
 from lance_sql.format.layouts.nest import Chain, Levels
 from lance_sql.format.layouts.tree import Layer, Layers
+from lance_sql.values import kinds
 from lance_sql.values.arrays import I64
 
 
@@ -93,10 +94,7 @@ def in_memory(
 def _described(layers: Layers, chain: Chain) -> Sequence[tuple[int, int, bool]]:
     """Returns for each layer from the inside the bits of a list's offsets or 0, its levels, and whether lists can be
     empty."""
-    bits = [0]
-    for type in chain.outer:
-        is_list = pa.types.is_list(type) or pa.types.is_large_list(type)
-        bits.append((64 if pa.types.is_large_list(type) else 32) if is_list else 0)
+    bits = [0, *map(kinds.offset_bits, chain.outer)]
     return [
         (width, layer.num_levels, layer in (Layer.EMPTYABLE_LIST, Layer.NULL_AND_EMPTY_LIST))
         for width, layer in zip(bits, layers, strict=True)

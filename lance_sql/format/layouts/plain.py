@@ -21,6 +21,7 @@ from lance_sql.format.encodings.tree import (
     StructHeader,
 )
 from lance_sql.store import ByteRange
+from lance_sql.values import kinds
 
 MAX_VALUES = 1 << 40
 
@@ -47,7 +48,7 @@ def values_page(type: pa.DataType, position: int, length: int, file_size: int, *
         return PlainPage(length, (), Constant(None))
     if pa.types.is_struct(type):
         return PlainPage(length, (), StructHeader())
-    if is_stored_with_offsets(type):
+    if kinds.has_offsets(type):
         offsets = _buffer(position, length + 1, 64, file_size)
         tree = OffsetBinary(Stored(0, Flat(64)), Stored(1, Flat(8)), empty_is_null)
         return PlainPage(length, (offsets, ByteRange(0, file_size)), tree)
@@ -61,17 +62,9 @@ def lists_page(type: pa.DataType, position: int, length: int, file_size: int, nu
     raises: CorruptFile for a page outside the file
     """
     _check_length(length)
-    bits = 64 if pa.types.is_large_list(type) else 32
+    bits = kinds.offset_bits(type)
     tree = OffsetList(Stored(0, Flat(bits)), num_items)
     return PlainPage(max(length - 1, 0), (_buffer(position, length, bits, file_size),), tree)
-
-
-def is_stored_with_offsets(type: pa.DataType) -> bool:
-    """Whether values of the type are byte strings."""
-    return any(is_type(type) for is_type in _STRINGS)
-
-
-_STRINGS = (pa.types.is_string, pa.types.is_binary, pa.types.is_large_string, pa.types.is_large_binary)
 
 
 def _bits(type: pa.DataType) -> int:

@@ -18,6 +18,7 @@ from lance_sql.format.encodings.tree import (
     Rle,
     Variable,
 )
+from lance_sql.values import kinds
 
 STRING_CODECS = (ValueCodec.VARIABLE, ValueCodec.FSST)
 
@@ -69,4 +70,4 @@ def key_order(type: pa.DataType) -> ValueOrder | None:
     if pa.types.is_signed_integer(type) or pa.types.is_decimal128(type):
         return ValueOrder.SIGNED
     # intervals of months, days and nanoseconds have no order
-    return ValueOrder.SIGNED if pa.types.is_temporal(type) and not pa.types.is_interval(type) else None
+    return ValueOrder.SIGNED if kinds.is_clock(type) else None

@@ -6,6 +6,7 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.values import kinds
 
 KEY: Final = "lance-encoding:compression"
 LEVEL_KEY: Final = "lance-encoding:compression-level"
@@ -35,12 +36,9 @@ def compressed(schema: pa.Schema, wanted: str | Mapping[str, str] | None, level:
 
 def _asking(field: pa.Field, scheme: str, level: int | None) -> pa.Field:
     type = field.type
-    if pa.types.is_struct(type):
-        return field.with_type(pa.struct([_asking(child, scheme, level) for child in type]))
-    if pa.types.is_list(type):
-        return field.with_type(pa.list_(_asking(type.value_field, scheme, level)))
-    if pa.types.is_large_list(type):
-        return field.with_type(pa.large_list(_asking(type.value_field, scheme, level)))
+    if pa.types.is_struct(type) or kinds.is_list(type):
+        inner = [_asking(child, scheme, level) for child in kinds.members(type)]
+        return field.with_type(kinds.with_members(type, inner))
     given: dict[bytes, bytes] = {**(field.metadata or {}), KEY.encode(): scheme.encode()}
     if level is not None and scheme == "zstd":
         given[LEVEL_KEY.encode()] = str(level).encode()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lance_sql.format.schema.from_arrow import EXTENSION_NAME
+from lance_sql.values import kinds
 
 _UUID_BYTES = 16
 
@@ -20,7 +21,7 @@ def extension_type(field: pa.Field) -> pa.DataType:
     if not metadata or isinstance(type, pa.BaseExtensionType):
         return type
     name = metadata.get(EXTENSION_NAME.encode())
-    if name is None or not _is_bytes(type):
+    if name is None or not kinds.is_bytes(type):
         return type
     if name == b"arrow.uuid" and type == pa.binary(_UUID_BYTES):
         return pa.uuid()
@@ -29,23 +30,6 @@ def extension_type(field: pa.Field) -> pa.DataType:
 
 def with_extensions(field: pa.Field) -> pa.Field:
     """Returns the field with the extension types of its members, at any depth."""
-    return pa.field(field.name, _nested(extension_type(field)), field.nullable)
-
-
-def _nested(type: pa.DataType) -> pa.DataType:
-    if pa.types.is_struct(type):
-        return pa.struct([with_extensions(member) for member in type])
-    if pa.types.is_list(type):
-        return pa.list_(with_extensions(type.value_field))
-    if pa.types.is_large_list(type):
-        return pa.large_list(with_extensions(type.value_field))
-    if pa.types.is_fixed_size_list(type):
-        return pa.list_(with_extensions(type.value_field), type.list_size)
-    if pa.types.is_map(type):
-        return pa.map_(with_extensions(type.key_field), with_extensions(type.item_field))
-    return type
-
-
-def _is_bytes(type: pa.DataType) -> bool:
-    kinds = pa.types
-    return bool(kinds.is_binary(type) or kinds.is_large_binary(type) or kinds.is_fixed_size_binary(type))
+    type = extension_type(field)
+    members = [with_extensions(member) for member in kinds.members(type)]
+    return pa.field(field.name, kinds.with_members(type, members), field.nullable)

@@ -22,7 +22,7 @@ from lance_sql.format import file_versions
 from lance_sql.format.schema.extension_parameters import extension_parameters
 from lance_sql.format.schema.fields import MAX_DEPTH, Field, Schema
 from lance_sql.format.schema.types import leaf_type
-from lance_sql.values import names
+from lance_sql.values import kinds, names
 
 EXTENSION_NAME = "ARROW:extension:name"
 EXTENSION_METADATA = "ARROW:extension:metadata"
@@ -191,7 +191,7 @@ def _kind(type: pa.DataType, path: tuple[str, ...]) -> tuple[str, list[pa.Field]
     """Returns the logical type, and the fields below it."""
     if pa.types.is_struct(type):
         return "struct", [type.field(i) for i in range(type.num_fields)]
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
+    if kinds.is_list(type):
         name = "list" if pa.types.is_list(type) else "large_list"
         item, _ = storage(type.value_field)
         return (f"{name}.struct" if pa.types.is_struct(item) else name), [_item(type)]

@@ -14,6 +14,7 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema.fields import Field, Schema
 from lance_sql.format.schema.types import is_json
+from lance_sql.values import kinds
 
 KEY = "lance-schema:unenforced-primary-key"
 POSITION = "lance-schema:unenforced-primary-key:position"
@@ -45,7 +46,7 @@ def naming_columns(schema: Schema) -> tuple[str, ...]:
     type = schema.arrow.field(0).type
     if pa.types.is_dictionary(type):
         type = type.value_type
-    may_be_one = pa.types.is_integer(type) or pa.types.is_string(type) or pa.types.is_large_string(type)
+    may_be_one = pa.types.is_integer(type) or kinds.is_text(type)
     return (schema.names[0],) if may_be_one and not is_json(schema.fields[0]) else ()
 
 

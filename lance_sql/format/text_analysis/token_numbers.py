@@ -11,6 +11,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql._kernels import Splitting
 from lance_sql.format.text_analysis.analyzer import Analyzer, word_characters
+from lance_sql.values import kinds
 from lance_sql.values.arrays import U32
 
 LEFT_OUT: Final = 0xFFFFFFFF
@@ -52,7 +53,7 @@ class TokenNumbers:
         """
         size = len(texts)
         ends_of_rows = None
-        if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
+        if not kinds.is_text(texts.type):
             lengths = texts.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
             ends_of_rows = np.cumsum(lengths, dtype=np.int64)
             texts = texts.flatten()

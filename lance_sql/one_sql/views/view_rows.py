@@ -25,6 +25,7 @@ from lance_sql.one_sql.views.shape import Shape, nodes
 from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.scanning import addresses
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
+from lance_sql.values import kinds
 from lance_sql.values.sql_text import identifier
 from lance_sql.values.typed_sql import OwnQuery
 from lance_sql.writes.statements.row_changes import RowChange, deleted, inserted, typed
@@ -144,7 +145,7 @@ def _among(name: str, column: pa.ChunkedArray) -> str | None:
 
 
 def _is_exact(type: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type) or pa.types.is_string(type) or pa.types.is_large_string(type))
+    return bool(pa.types.is_integer(type) or kinds.is_text(type))
 
 
 def _literal(value: int | str) -> exp.Expr:

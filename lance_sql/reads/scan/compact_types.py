@@ -14,15 +14,13 @@ from lance_sql.format.schema import Field, arrow_field
 from lance_sql.format.schema.types import is_json
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import kinds
 
 MAX_DICTIONARY_ITEMS = 10_000
 """A larger dictionary costs a consumer more per batch than it saves."""
 
 MAX_FILES = 512
 """Limit of data files for text columns, because every footer must be read."""
-
-# Not binaries: DuckDB takes no dictionaries of them; see `providers.duckdb.tables.widen`.
-_TEXTS = (pa.types.is_string, pa.types.is_large_string)
 
 
 def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
@@ -35,7 +33,8 @@ def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
         type = arrow_field(field).type
         if pa.types.is_decimal128(type) and type.precision <= 18:
             compact[field.name] = pa.decimal64(type.precision, type.scale)
-        elif is_leaf(field) and any(is_type(type) for is_type in _TEXTS) and not (field.is_blob_v2 or is_json(field)):
+        # not binaries: DuckDB takes no dictionaries of them; see `providers.duckdb.tables.widen`
+        elif is_leaf(field) and kinds.is_text(type) and not (field.is_blob_v2 or is_json(field)):
             texts.append(field)
     fragments = snapshot.manifest.fragments
     is_near = snapshot.open_fragments.concurrency <= 1

@@ -12,6 +12,7 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.values import kinds
 from lance_sql.values.arrays import I64
 
 MAX_KEYS: Final = 1 << 18
@@ -58,7 +59,7 @@ class KeyFilter:
 
 def can_be_filtered(type: pa.DataType) -> bool:
     """Whether keys of a type are numbers that are equal if and only if the keys are."""
-    return bool(pa.types.is_integer(type) or (pa.types.is_temporal(type) and not pa.types.is_interval(type)))
+    return bool(pa.types.is_integer(type) or kinds.is_clock(type))
 
 
 def _numbers(keys: pa.Array) -> pa.Buffer:

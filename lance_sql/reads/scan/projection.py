@@ -20,6 +20,7 @@ from lance_sql.runtime.cached_property import cached_property
 from lance_sql.runtime.caches import LruCache
 from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import kinds
 
 _MOST_KEYS: Final = 1024
 _MOST_TYPES: Final = 16
@@ -169,13 +170,7 @@ def fields_bytes(fields: Iterable[Field]) -> float:
 
 def have_dictionaries(fields: Iterable[Field]) -> bool:
     """Whether a field is stored as a dictionary."""
-    return any(_has_dictionary(arrow_field(field).type) for field in fields)
-
-
-def _has_dictionary(type: pa.DataType) -> bool:
-    if pa.types.is_dictionary(type):
-        return True
-    return any(_has_dictionary(type.field(i).type) for i in range(type.num_fields))
+    return any(kinds.any_leaf(arrow_field(field).type, pa.types.is_dictionary) for field in fields)
 
 
 # versions of a table mostly have the same schema

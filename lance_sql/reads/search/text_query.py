@@ -15,6 +15,7 @@ from lance_sql.reads.search import text_ranking
 from lance_sql.reads.search.ranking import SCORE, Ranking
 from lance_sql.table.index_kinds import FULL_TEXT
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import kinds
 
 _MOST_DEPTH: Final = 32
 _MOST_ROWS: Final = 2**32
@@ -139,9 +140,9 @@ def text_query(
 
 def is_text(type: pa.DataType) -> bool:
     """Whether a column of this type can be searched for words."""
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
+    if kinds.is_list(type):
         type = type.value_type
-    return bool(pa.types.is_string(type) or pa.types.is_large_string(type))
+    return kinds.is_text(type)
 
 
 class _Reader:

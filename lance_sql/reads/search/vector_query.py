@@ -18,6 +18,7 @@ from lance_sql.reads.search import exact, indexed
 from lance_sql.reads.search.ranking import DISTANCE, QUERY_INDEX, Ranking
 from lance_sql.reads.search.vector_segments import NO_INDEX, ColumnIndex, column_index
 from lance_sql.table.snapshot import Snapshot
+from lance_sql.values import kinds
 
 METRICS: Final = ("l2", "cosine", "dot", "hamming")
 """Distance metrics, by their numbers in kernels and in index files. l2 is squared, dot is 1 - the product."""
@@ -148,7 +149,7 @@ def vector_query(
 
 def is_vector(type: pa.DataType) -> bool:
     """Whether a column of this type can be searched by vectors."""
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
+    if kinds.is_list(type):
         type = type.value_type
     if not pa.types.is_fixed_size_list(type) or isinstance(type.value_type, pa.BaseExtensionType):
         return False

@@ -17,10 +17,9 @@ from lance_sql.errors import InvalidArgument, missing_package
 from lance_sql.format.casts import python_values
 from lance_sql.format.casts.common_type import joinable_type
 from lance_sql.format.casts.conversion import convert
-from lance_sql.format.casts.rounding import is_text
 from lance_sql.format.schema.extensions import with_extensions
 from lance_sql.runtime import ports
-from lance_sql.values import selection
+from lance_sql.values import kinds, selection
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -161,7 +160,7 @@ def _constant(value: Any, schema: pa.Schema, name: str) -> pa.Array:
 
 def _rounds(type: pa.DataType) -> bool:
     """Whether a column accepts numbers of another kind, as SQL assigns them."""
-    return bool(pa.types.is_decimal(type) or pa.types.is_floating(type) or is_text(type))
+    return bool(pa.types.is_decimal(type) or pa.types.is_floating(type) or kinds.is_text(type))
 
 
 def _stored(value: pa.Array, schema: pa.Schema, name: str) -> pa.Array:

@@ -11,6 +11,7 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.layouts import plain
 from lance_sql.format.schema.duckdb_types import exportable, is_relation
+from lance_sql.values import kinds
 from lance_sql.values.names import check as check_name
 from lance_sql.writes.statements import frames, read_once
 from lance_sql.writes.statements.no_rows import instead_of
@@ -164,7 +165,6 @@ def _check_names(schema: object) -> None:
 
 
 def _check_members(type: pa.DataType) -> None:
-    for index in range(type.num_fields):
-        member = type.field(index)
+    for member in kinds.members(type):
         check_name(member.name or "unnamed", "column")
         _check_members(member.type)

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_sql.format.casts.conversion import convert
-from lance_sql.format.casts.rounding import is_text
+from lance_sql.values import kinds
 
 INTEGERS: Final = (
     *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
@@ -57,7 +57,7 @@ def values_of(type: pa.DataType) -> st.SearchStrategy[Any]:
         return st.one_of(st.integers(-(10**type.precision) + 1, 10**type.precision - 1), st.integers(-999, 999)).map(
             lambda n: Decimal(n).scaleb(-type.scale, Context(prec=80))
         )
-    if is_text(type):
+    if kinds.is_text(type):
         return st.one_of(st.text(max_size=5), _written_numbers(), _written_times())
     if pa.types.is_fixed_size_binary(type):
         return st.binary(min_size=3, max_size=3)
@@ -135,18 +135,18 @@ def expected(value: Any, source: pa.DataType, target: pa.DataType, *, as_sql: bo
         return bool(value)
     if pa.types.is_boolean(source) and (target in INTEGERS or target in FLOATS):
         return int(value)
-    if is_text(source) and target in FLOATS:
+    if kinds.is_text(source) and target in FLOATS:
         return _float_of_text(value, target)
-    if is_text(source) and is_text(target):
+    if kinds.is_text(source) and kinds.is_text(target):
         return value
-    if (is_text(source) or source in BYTES) and (is_text(target) or target in BYTES):
+    if (kinds.is_text(source) or source in BYTES) and (kinds.is_text(target) or target in BYTES):
         return _bytes(value, target)
-    if source in INTEGERS and is_text(target):
+    if source in INTEGERS and kinds.is_text(target):
         return str(value)
-    if source in DECIMALS and is_text(target):
+    if source in DECIMALS and kinds.is_text(target):
         # DuckDB has no digit where the type has no place for it
         return f"{value:f}".replace("0.", ".", 1) if source.precision == source.scale else f"{value:f}"
-    if pa.types.is_boolean(source) and is_text(target):
+    if pa.types.is_boolean(source) and kinds.is_text(target):
         return str(value).lower()
     if source in DURATIONS and target in DURATIONS:
         return _counted(value * _unit(source), target)
@@ -217,7 +217,7 @@ def _float_of_text(value: str, target: pa.DataType) -> float:
 
 def _bytes(value: Any, target: pa.DataType) -> Any:
     raw = value.encode() if isinstance(value, str) else value
-    if is_text(target):
+    if kinds.is_text(target):
         try:
             return raw.decode()
         except UnicodeDecodeError as error:
@@ -352,7 +352,7 @@ def _means_something_else(source: pa.DataType, target: pa.DataType) -> bool:
     if pa.types.is_time(target) and source == LOCAL:
         return True
     # its text of bytes has escapes
-    return (source in BYTES) != (target in BYTES) or (is_text(source) and target in DECIMALS)
+    return (source in BYTES) != (target in BYTES) or (kinds.is_text(source) and target in DECIMALS)
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.values import kinds
 
 from . import column_names, folding
 from .arrow_expression import Call, ColumnPath, Decoded, Node, Scalar, decode
 from .build import MIRRORED, conjunction, disjunction, negate, never
-from .constants import from_array, from_scalar, is_decimal, is_text, plain_type
+from .constants import from_array, from_scalar, plain_type
 from .evaluation import evaluate
 from .tree import ColumnRef, Const, In, IsNan, IsNull, IsUnknown, Opaque, Predicate
 
@@ -168,7 +169,7 @@ class _Translator:
 
     def _match(self, call: Call, operand: Node) -> Predicate:
         column, type = self._operand(operand)
-        if call.options is None or call.options["ignore_case"].as_py() or not is_text(plain_type(type)):
+        if call.options is None or call.options["ignore_case"].as_py() or not kinds.is_text(plain_type(type)):
             raise _UnknownFormError
         pattern = call.options["pattern"].as_py()
         return folding.match_text(_TEXT_MATCHES[call.name], column, type, pattern)
@@ -273,19 +274,17 @@ def _widens(source: pa.DataType, target: pa.DataType) -> bool:
             return bool(spare >= 0 if signed[0] == signed[1] else signed[1] and spare > 0)
         if pa.types.is_floating(target):
             return bool(source.bit_width < {16: 8, 32: 24, 64: 53}[target.bit_width])
-        return is_decimal(target) and bool(target.precision - target.scale >= 20)
+        return pa.types.is_decimal(target) and bool(target.precision - target.scale >= 20)
     if pa.types.is_floating(source):
         return bool(pa.types.is_floating(target) and target.bit_width >= source.bit_width)
-    if is_decimal(source) and is_decimal(target):
+    if pa.types.is_decimal(source) and pa.types.is_decimal(target):
         digits = target.precision - target.scale - (source.precision - source.scale)
         return bool(digits >= 0 and target.scale >= source.scale)
     return False
 
 
 def _holds_float(type: pa.DataType) -> bool:
-    if pa.types.is_floating(plain_type(type)):
-        return True
-    return any(_holds_float(type.field(index).type) for index in range(type.num_fields))
+    return kinds.any_leaf(type, lambda leaf: bool(pa.types.is_floating(plain_type(leaf))))
 
 
 def _shown(node: Node) -> str:

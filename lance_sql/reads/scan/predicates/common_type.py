@@ -14,7 +14,9 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from .constants import Constant, Day, Instant, TimeOfDay, is_bytes, is_decimal, is_text, plain_type
+from lance_sql.values import kinds
+
+from .constants import Constant, Day, Instant, TimeOfDay, plain_type
 
 _UNITS: Final = ("s", "ms", "us", "ns")
 
@@ -27,14 +29,14 @@ def common_type(types: Iterable[pa.DataType]) -> pa.DataType | None:
     plain = [plain_type(type) for type in types]
     if not plain:
         return None
-    if all(pa.types.is_integer(type) or pa.types.is_floating(type) or is_decimal(type) for type in plain):
+    if all(kinds.is_number(type) for type in plain):
         return _number(plain)
-    if all(pa.types.is_date(type) or pa.types.is_timestamp(type) for type in plain):
+    if all(kinds.has_date(type) for type in plain):
         return _moment(plain)
     if all(map(pa.types.is_time, plain)):
         return pa.time64("ns" if any(type.unit == "ns" for type in plain) else "us")
     # text beside text or bytes is parsed in the type of each column
-    is_read = not is_text(plain[0]) and not is_bytes(plain[0])
+    is_read = not kinds.is_text(plain[0]) and not kinds.is_bytes(plain[0])
     return plain[0] if is_read and all(type == plain[0] for type in plain) else None
 
 
@@ -69,7 +71,7 @@ def _number(types: list[pa.DataType]) -> pa.DataType:
         return pa.float64()
     if any(map(pa.types.is_floating, types)):
         return pa.float32()
-    scales = [type.scale for type in types if is_decimal(type)]
+    scales = [type.scale for type in types if pa.types.is_decimal(type)]
     return pa.decimal256(76, max(scales)) if scales else pa.int64()
 
 

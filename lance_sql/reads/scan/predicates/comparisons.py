@@ -14,9 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql.format.casts import rounding
+from lance_sql.values import kinds
 
 from .build import MIRRORED
-from .constants import UNIT_NANOSECONDS, is_bytes, is_decimal, is_text, plain_type
+from .constants import UNIT_NANOSECONDS, plain_type
 from .tree import Value
 
 _KERNELS: Final = {
@@ -114,25 +115,25 @@ def _common(left: pa.Array, right: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Casts both to one type that represents all values of both."""
     if left.type == right.type:
         return left, right
-    kinds = left.type, right.type
-    if all(map(is_text, kinds)):
+    types = left.type, right.type
+    if all(map(kinds.is_text, types)):
         return left.cast(pa.large_string()), right.cast(pa.large_string())
-    if all(map(is_bytes, kinds)):
+    if all(map(kinds.is_bytes, types)):
         return left.cast(pa.large_binary()), right.cast(pa.large_binary())
-    if any(map(pa.types.is_floating, kinds)):
-        target = _float(*kinds)
+    if any(map(pa.types.is_floating, types)):
+        target = _float(*types)
         return to_float(left, target), to_float(right, target)
-    if any(map(is_decimal, kinds)) or any(map(pa.types.is_uint64, kinds)):
-        target = _decimal(*map(_as_decimal, kinds))
+    if any(map(pa.types.is_decimal, types)) or any(map(pa.types.is_uint64, types)):
+        target = _decimal(*map(_as_decimal, types))
         return _to_decimal(left, target), _to_decimal(right, target)
-    if all(map(pa.types.is_integer, kinds)):
+    if all(map(pa.types.is_integer, types)):
         return left.cast(pa.int64()), right.cast(pa.int64())
     return _exact_times(left), _exact_times(right)
 
 
 def to_float(array: pa.Array, target: pa.DataType) -> pa.Array:
     """Converts numbers to the nearest ones of a floating-point type."""
-    return rounding.cast_decimals(array, target) if is_decimal(array.type) else array.cast(target, safe=False)
+    return rounding.cast_decimals(array, target) if pa.types.is_decimal(array.type) else array.cast(target, safe=False)
 
 
 def _float(left: pa.DataType, right: pa.DataType) -> pa.DataType:
@@ -142,7 +143,7 @@ def _float(left: pa.DataType, right: pa.DataType) -> pa.DataType:
 
 
 def _as_decimal(type: pa.DataType) -> pa.DataType:
-    return type if is_decimal(type) else pa.decimal128(20, 0)
+    return type if pa.types.is_decimal(type) else pa.decimal128(20, 0)
 
 
 def _decimal(left: pa.DataType, right: pa.DataType) -> pa.DataType:

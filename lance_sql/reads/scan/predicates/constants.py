@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.values import kinds
 from lance_sql.values.sql_text import literal
 
 from .tree import Value
@@ -61,30 +62,13 @@ def plain_type(type: pa.DataType) -> pa.DataType:
         return plain_type(type.value_type)
     if pa.types.is_float16(type):
         return pa.float32()
-    if is_text(type):
+    if kinds.is_text(type):
         return pa.large_string()
-    if is_bytes(type):
+    if kinds.is_bytes(type):
         return pa.large_binary()
-    if is_decimal(type) and type.bit_width < 128:
+    if pa.types.is_decimal(type) and type.bit_width < 128:
         return pa.decimal128(type.precision, type.scale)
     return type
-
-
-def is_text(type: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
-
-
-def is_bytes(type: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_binary(type)
-        or pa.types.is_large_binary(type)
-        or pa.types.is_binary_view(type)
-        or pa.types.is_fixed_size_binary(type)
-    )
-
-
-def is_decimal(type: pa.DataType) -> bool:
-    return bool(pa.types.is_decimal(type))
 
 
 def from_scalar(scalar: pa.Scalar) -> Constant:
@@ -99,7 +83,7 @@ def from_scalar(scalar: pa.Scalar) -> Constant:
         return from_scalar(scalar.value)
     if pa.types.is_dictionary(type):
         return from_scalar(scalar.dictionary[scalar.index.as_py()])
-    if is_clock(type):
+    if kinds.is_clock(type):
         return from_stored(scalar.value, type)
     value = scalar.as_py()
     if pa.types.is_floating(type) and type.bit_width < 64:
@@ -122,7 +106,7 @@ def from_stored(value: Value, type: pa.DataType) -> Constant:
     """Converts a value of `type`, as represented in the tree, to a constant."""
     if pa.types.is_float32(type):
         return np.float32(value)
-    if not is_clock(type):
+    if not kinds.is_clock(type):
         return value
     number = int(value)
     if pa.types.is_date32(type):
@@ -131,11 +115,6 @@ def from_stored(value: Value, type: pa.DataType) -> Constant:
     if pa.types.is_time(type):
         return TimeOfDay(nanoseconds)
     return Span(nanoseconds) if pa.types.is_duration(type) else Instant(nanoseconds)
-
-
-def is_clock(type: pa.DataType) -> bool:
-    """Whether the type is a date, time, timestamp or duration, which Arrow stores as one integer."""
-    return bool(pa.types.is_temporal(type) and not pa.types.is_interval(type))
 
 
 def unit_nanoseconds(type: pa.DataType) -> int:

@@ -11,10 +11,11 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.values import kinds
 
 from . import constants, positions
 from .build import always, conjunction, disjunction, negate, never
-from .constants import Constant, is_decimal, is_text, plain_type
+from .constants import Constant, plain_type
 from .positions import Position
 from .tree import Call, ColumnRef, Compare, Const, In, IsNull, Literal, Predicate, TextMatch, Value
 
@@ -112,7 +113,7 @@ def match_text(kind: str, operand: ColumnRef | Call, type: pa.DataType, pattern:
 
     raises: InvalidArgument when the operand is not text
     """
-    if not is_text(plain_type(type)) or not (pattern is None or isinstance(pattern, str)):
+    if not kinds.is_text(plain_type(type)) or not (pattern is None or isinstance(pattern, str)):
         raise InvalidArgument(f"Cannot match {_name(operand)} ({type}) with {constants.text(pattern)}")
     if pattern is None:
         return Const(None)
@@ -143,13 +144,13 @@ _NAN = float("nan")
 def _family(type: pa.DataType) -> str | None:
     """Returns the family of a type; types of one family are comparable."""
     plain = plain_type(type)
-    if pa.types.is_integer(plain) or pa.types.is_floating(plain) or is_decimal(plain):
+    if kinds.is_number(plain):
         return "number"
-    if is_text(plain):
+    if kinds.is_text(plain):
         return "text"
     if pa.types.is_large_binary(plain):
         return "bytes"
-    if pa.types.is_date(plain) or pa.types.is_timestamp(plain):
+    if kinds.has_date(plain):
         return "timestamp"
     for name, test in (
         ("boolean", pa.types.is_boolean),

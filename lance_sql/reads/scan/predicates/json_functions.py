@@ -15,9 +15,9 @@ from lance_sql import _kernels
 from lance_sql._kernels import JsonFaultKind, JsonResult
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema import jsonb
+from lance_sql.values import kinds
 
 from . import json_paths
-from .constants import is_text
 from .function import Function, Types
 from .tree import And, Call, ColumnRef, IsNull, IsUnknown, Not, Or, Path, Predicate, Term
 
@@ -98,7 +98,7 @@ def member(documents: pa.Array, path: str, type: str) -> pa.Array:
 
 def _function(result: JsonResult, type: pa.DataType, *, by_name: bool) -> Function:
     def accepted(types: Types) -> pa.DataType | None:
-        return type if is_text(types[0]) or types[0] == DOCUMENT else None
+        return type if kinds.is_text(types[0]) or types[0] == DOCUMENT else None
 
     def evaluate(_: pa.DataType, documents: pa.Array, member: pa.Array, wanted: pa.Array | None = None) -> pa.Array:
         if len(documents) == 0:

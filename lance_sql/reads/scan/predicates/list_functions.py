@@ -7,22 +7,20 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from .constants import is_bytes, is_text, plain_type
+from lance_sql.values import kinds
+
+from .constants import plain_type
 from .function import Function, Types
-
-
-def is_list(type: pa.DataType) -> bool:
-    return bool(pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type))
 
 
 def has_comparable_items(type: pa.DataType) -> bool:
     """Whether items of a list are compared as in SQL; floating-point items are not."""
-    if not is_list(type):
+    if not kinds.has_items(type):
         return False
     item = plain_type(type.value_type)
     return bool(
-        is_text(item)
-        or is_bytes(item)
+        kinds.is_text(item)
+        or kinds.is_bytes(item)
         or pa.types.is_integer(item)
         or pa.types.is_boolean(item)
         or pa.types.is_decimal128(item)
@@ -32,7 +30,7 @@ def has_comparable_items(type: pa.DataType) -> bool:
 
 
 def _length(types: Types) -> pa.DataType | None:
-    return pa.int64() if is_list(types[0]) else None
+    return pa.int64() if kinds.has_items(types[0]) else None
 
 
 def _count(result: pa.DataType, lists: pa.Array) -> pa.Array:

@@ -11,6 +11,8 @@ from uuid import UUID
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.values import kinds
+
 from . import timestamps
 from .constants import (
     MAX_EXPONENT,
@@ -20,8 +22,6 @@ from .constants import (
     Day,
     Instant,
     TimeOfDay,
-    is_bytes,
-    is_decimal,
     plain_type,
 )
 
@@ -36,11 +36,11 @@ def parse(value: str, type: pa.DataType) -> Constant:
         return _parse_float(value, type)
     if pa.types.is_integer(type):
         return parse_decimal(value, 0)
-    if is_decimal(type):
+    if pa.types.is_decimal(type):
         return parse_decimal(value, type.scale)
     if isinstance(type, pa.BaseExtensionType):
         return _parse_extension(value, type)
-    if is_bytes(type):
+    if kinds.is_bytes(type):
         return _parse_bytes(value, type)
     if pa.types.is_date(type):
         nanoseconds = timestamps.parse_timestamp(value)
@@ -94,7 +94,7 @@ def _parse_extension(value: str, type: pa.BaseExtensionType) -> Constant:
             return UUID(value.strip()).bytes
         except ValueError:
             return None
-    return None if is_bytes(plain_type(type)) else parse(value, type.storage_type)
+    return None if kinds.is_bytes(plain_type(type)) else parse(value, type.storage_type)
 
 
 def _parse_bytes(value: str, type: pa.DataType) -> bytes | None:

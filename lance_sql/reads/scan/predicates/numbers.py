@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from lance_sql.values import kinds
 from lance_sql.values.arrays import BoolMask
 
 from .tree import COMPARISONS
@@ -39,6 +40,6 @@ def _dtype(type: pa.DataType) -> np.dtype[np.generic] | None:
         return np.dtype(f"f{type.bit_width // 8}")
     if pa.types.is_unsigned_integer(type):
         return np.dtype(f"u{type.bit_width // 8}")
-    if pa.types.is_signed_integer(type) or (pa.types.is_temporal(type) and not pa.types.is_interval(type)):
+    if pa.types.is_signed_integer(type) or kinds.is_clock(type):
         return np.dtype(f"i{type.bit_width // 8}")
     return None

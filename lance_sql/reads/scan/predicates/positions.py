@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.format.casts import rounding
+from lance_sql.values import kinds
 
 from . import literals
 from .constants import (
@@ -28,10 +29,6 @@ from .constants import (
     Instant,
     Span,
     TimeOfDay,
-    is_bytes,
-    is_clock,
-    is_decimal,
-    is_text,
     plain_type,
     unit_nanoseconds,
 )
@@ -57,18 +54,18 @@ def locate(constant: Constant, column: pa.DataType) -> Position | None:
     Text is parsed in the type's own form: as a number for a number, a date for a date, 16 bytes for a UUID.
     """
     type = plain_type(column)
-    if isinstance(constant, str) and not is_text(type):
+    if isinstance(constant, str) and not kinds.is_text(type):
         parsed = literals.parse(constant, column)
         return None if parsed is None else locate(parsed, type)
     if pa.types.is_boolean(type):
         return Position(constant, True) if isinstance(constant, bool) else None
     if isinstance(constant, (int, float, np.float32, Decimal)) and not isinstance(constant, bool):
         return _locate_number(constant, type)
-    if is_text(type):
+    if kinds.is_text(type):
         return _locate_text(constant)
-    if is_bytes(type):
+    if kinds.is_bytes(type):
         return Position(constant, True) if isinstance(constant, bytes) else None
-    if is_clock(type):
+    if kinds.is_clock(type):
         return _locate_time(constant, type)
     return None
 
@@ -102,7 +99,7 @@ def _locate_number(number: int | float | np.float32 | Decimal, type: pa.DataType
         return _locate_float(number, type)
     if pa.types.is_integer(type):
         return _locate_among(number, 0, *integer_bounds(type))
-    if is_decimal(type):
+    if pa.types.is_decimal(type):
         limit = 10**type.precision - 1
         position = _locate_among(number, type.scale, -limit, limit)
         floor, first = (
@@ -194,9 +191,9 @@ def _decimal(unscaled: int, scale: int) -> Decimal:
 
 def _locate_time(constant: Constant, type: pa.DataType) -> Position | None:
     match constant:
-        case Day(days) if pa.types.is_date(type) or pa.types.is_timestamp(type):
+        case Day(days) if kinds.has_date(type):
             nanoseconds = days * NANOSECONDS_PER_DAY
-        case Instant(nanoseconds) if pa.types.is_date(type) or pa.types.is_timestamp(type):
+        case Instant(nanoseconds) if kinds.has_date(type):
             pass
         case TimeOfDay(nanoseconds) if pa.types.is_time(type):
             pass

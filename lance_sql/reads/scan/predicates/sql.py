@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument, UnsupportedFeature
+from lance_sql.values import kinds
 
 from .tree import Predicate
 
@@ -78,7 +79,7 @@ def _unquoted(node: Any, schema: pa.Schema) -> str | None:
 def _holds_text(type: pa.DataType) -> bool:
     if pa.types.is_dictionary(type):
         type = type.value_type
-    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
+    return kinds.is_text(type)
 
 
 def _operators(text: str) -> list[Any]:

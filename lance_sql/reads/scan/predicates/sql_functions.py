@@ -11,10 +11,11 @@ from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema.extensions import extension_type
+from lance_sql.values import kinds
 
 from . import constants, positions, terms
-from .constants import Constant, is_text, plain_type
-from .list_functions import has_comparable_items, is_list
+from .constants import Constant, plain_type
+from .list_functions import has_comparable_items
 from .sql_operand import Known, Operand, Typed, refuse
 from .tree import Call, Literal
 
@@ -64,7 +65,7 @@ def _is_text_or_count(value: Constant) -> bool:
 
 def length(operands: Operands, node: exp.Expr) -> Operand:
     operand = operands.operand(node.this)
-    is_of_items = isinstance(operand, Typed) and is_list(plain_type(operand.type))
+    is_of_items = isinstance(operand, Typed) and kinds.has_items(plain_type(operand.type))
     return operands.call("len" if is_of_items else "length", node, operand)
 
 
@@ -75,7 +76,7 @@ def _of_text(function: str, operands: Operands, node: exp.Expr, *constants: Lite
         if operand.value is not None and not isinstance(operand.value, str):
             raise refuse(node)
         return of_constants(function, node, [operand.value, *(constant.value for constant in constants)])
-    if not is_text(plain_type(operand.type)):
+    if not kinds.is_text(plain_type(operand.type)):
         raise refuse(node)
     type = terms.result_type(function, [operand.type, *(constant.type for constant in constants)])
     assert type is not None

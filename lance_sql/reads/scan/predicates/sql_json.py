@@ -8,9 +8,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument
+from lance_sql.values import kinds
 
 from . import json_paths
-from .constants import is_text, plain_type
+from .constants import plain_type
 from .json_functions import BY_NAME, BY_PATH, DOCUMENT
 from .sql_operand import Known, Operand, Typed, refuse
 from .tree import Call, ColumnRef, Literal
@@ -78,7 +79,7 @@ def cast(operand: Typed, target: pa.DataType) -> Typed | None:
     term = operand.term
     if not isinstance(term, Call) or term.function not in ("json_extract", "json_extract_string"):
         return None
-    if is_text(target):
+    if kinds.is_text(target):
         return operand
     for is_kind, function in _CASTS:
         if is_kind(target):
@@ -108,7 +109,7 @@ def _document(operands: Operands, node: exp.Expr, argument: exp.Expr) -> Typed:
     if isinstance(operand, Known):
         raise refuse(node)
     is_member = isinstance(operand.term, Call) and operand.type == DOCUMENT
-    if not is_member and not is_text(plain_type(operand.type)):
+    if not is_member and not kinds.is_text(plain_type(operand.type)):
         raise InvalidArgument(f"{operand.term} ({operand.type}) is not JSON: {node.sql(dialect='duckdb')}")
     return operand
 

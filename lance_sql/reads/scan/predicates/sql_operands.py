@@ -12,10 +12,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.values import kinds
 
 from . import column_names, constants, literals, positions, sql_functions, sql_json, terms
 from .common_type import common_type, type_of
-from .constants import Constant, Day, Instant, Span, is_decimal, is_text, plain_type
+from .constants import Constant, Day, Instant, Span, plain_type
 from .sql_operand import Known, Operand, Typed, check_arguments, refuse, shown
 from .tree import Call, Literal, Term
 
@@ -77,7 +78,7 @@ class Operands:
 def _literal(value: Constant, column: pa.DataType) -> Literal | None:
     type = plain_type(column)
     kinds = [column, pa.int64()] if isinstance(value, int) and not isinstance(value, bool) else [column]
-    if is_decimal(type) and isinstance(value, Decimal):
+    if pa.types.is_decimal(type) and isinstance(value, Decimal):
         kinds.append(_own_decimal(value))
     if isinstance(value, (float, np.float32)) and common_type([type, type_of(value)]) != type:
         # the column's values would become floating-point numbers
@@ -288,14 +289,14 @@ def _cast(operands: Operands, node: exp.Expr) -> Operand:
         return member
     if isinstance(target, pa.BaseExtensionType) or not terms.castable(operand.type, target):
         raise refuse(node)
-    target = pa.large_string() if is_text(target) else target
+    target = pa.large_string() if kinds.is_text(target) else target
     return Typed(Call("cast", (operand.term,), target), target)
 
 
 def _cast_constant(value: Constant, target: pa.DataType, node: exp.Expr) -> Constant:
     if value is None:
         return None
-    if is_text(target):
+    if kinds.is_text(target):
         if isinstance(value, str):
             return value
         raise refuse(node)

@@ -6,15 +6,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql import _kernels
-from lance_sql.format.layouts.plain import is_stored_with_offsets
+from lance_sql.values import kinds
 
 
 def contain(texts: pa.Array, pattern: str | bytes) -> pa.BooleanArray:
     """Tests whether each text contains the pattern; NULL where it is NULL."""
-    if not is_stored_with_offsets(texts.type) or not pattern or len(texts) == 0:
+    if not kinds.has_offsets(texts.type) or not pattern or len(texts) == 0:
         return pc.match_substring(texts, pattern)
-    is_large = pa.types.is_large_string(texts.type) or pa.types.is_large_binary(texts.type)
-    offset_bytes = 8 if is_large else 4
+    offset_bytes = kinds.offset_bits(texts.type) // 8
     validity, offsets, data = texts.buffers()
     num_texts = len(texts)
     content = data if data is not None else b""

@@ -11,8 +11,10 @@ from typing import Final
 
 import pyarrow as pa
 
+from lance_sql.values import kinds
+
 from . import integer_division
-from .constants import is_bytes, is_decimal, is_text, plain_type
+from .constants import plain_type
 from .function import Function, Types
 from .json_functions import JSON_FUNCTIONS
 from .list_functions import LIST_FUNCTIONS
@@ -40,14 +42,14 @@ def castable(source: pa.DataType, target: pa.DataType) -> bool:
             or pa.types.is_float32(target)
             or pa.types.is_float64(target)
             or (pa.types.is_decimal(target) and target.precision - target.scale >= 20)
-            or is_text(target)
+            or kinds.is_text(target)
         )
     if pa.types.is_date32(source):
         return bool(pa.types.is_timestamp(target))
     if pa.types.is_timestamp(source):
         finer = pa.types.is_timestamp(target) and _UNITS.index(target.unit) >= _UNITS.index(source.unit)
         return bool(pa.types.is_date32(target) or finer)
-    if is_decimal(source):
+    if pa.types.is_decimal(source):
         return bool(pa.types.is_float32(target) or pa.types.is_float64(target))
     return bool(pa.types.is_float32(source) and pa.types.is_float64(target))
 
@@ -100,11 +102,11 @@ def _quotient(types: Types) -> pa.DataType | None:
 
 
 def _text_to(result: pa.DataType) -> Callable[[Types], pa.DataType | None]:
-    return lambda types: result if is_text(types[0]) else None
+    return lambda types: result if kinds.is_text(types[0]) else None
 
 
 def _bytes_to_int(types: Types) -> pa.DataType | None:
-    return _INT64 if is_text(types[0]) or is_bytes(types[0]) else None
+    return _INT64 if kinds.is_text(types[0]) or kinds.is_bytes(types[0]) else None
 
 
 def _calendar_part(types: Types) -> pa.DataType | None:

@@ -6,7 +6,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from .constants import is_text
+from lance_sql.values import kinds
+
 from .function import Function, Types
 
 # DuckDB trims spaces of every width (category Zs), but no tabs or line ends.
@@ -14,15 +15,15 @@ _SPACES: Final = " \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\
 
 
 def _text(types: Types) -> pa.DataType | None:
-    return pa.large_string() if all(map(is_text, types)) else None
+    return pa.large_string() if all(map(kinds.is_text, types)) else None
 
 
 def _text_and_counts(types: Types) -> pa.DataType | None:
-    return pa.large_string() if is_text(types[0]) and all(map(pa.types.is_integer, types[1:])) else None
+    return pa.large_string() if kinds.is_text(types[0]) and all(map(pa.types.is_integer, types[1:])) else None
 
 
 def _condition(types: Types) -> pa.DataType | None:
-    return pa.bool_() if all(map(is_text, types)) else None
+    return pa.bool_() if all(map(kinds.is_text, types)) else None
 
 
 def _trim(name: str) -> Function:

@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from lance_sql._kernels import ValueOrder
 from lance_sql.format.layouts.matching import KeyRange, StringRange, ValueTest
-from lance_sql.format.layouts.plain import is_stored_with_offsets
 from lance_sql.format.layouts.value_codecs import key_order
+from lance_sql.values import kinds
 from lance_sql.values.arrays import BoolMask
 
 from .build import conjunction
@@ -268,7 +268,7 @@ def _both(one: ColumnTest, other: ColumnTest) -> ColumnTest | None:
 
 def _strings(op: str, value: Value, type: pa.DataType) -> StringRange | None:
     """Returns the strings for which `value op` is true; None for other types, and for an empty range."""
-    if not is_stored_with_offsets(type):
+    if not kinds.has_offsets(type):
         return None
     text = value.encode() if isinstance(value, str) else value
     if not isinstance(text, bytes):

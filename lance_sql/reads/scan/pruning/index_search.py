@@ -52,6 +52,7 @@ from lance_sql.reads.scan.pruning.covered import Covered
 from lance_sql.reads.scan.pruning.known_rows import KnownRows
 from lance_sql.table import index_kinds
 from lance_sql.table.index_kinds import IndexKind
+from lance_sql.values import kinds
 from lance_sql.values.arrays import U64, BoolMask
 
 if TYPE_CHECKING:
@@ -202,7 +203,7 @@ def in_postings(postings: Postings, covered: Covered, question: Question) -> Kno
     raises: UnsupportedFeature for a column that is not text
     """
     plain = plain_type(question.type)
-    if not pa.types.is_string(plain) and not pa.types.is_large_string(plain):
+    if not kinds.is_text(plain):
         raise UnsupportedFeature(f"an n-gram index on a column of type {question.type} is not supported")
     bitmap = _with_trigrams(postings, question.predicate)
     if bitmap is None or len(bitmap) > max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS):

@@ -37,9 +37,9 @@ from lance_sql.reads.scan.predicates import (
     json_paths,
     plain_type,
 )
-from lance_sql.reads.scan.predicates.constants import is_text
 from lance_sql.reads.scan.predicates.json_functions import BY_NAME
 from lance_sql.table import json_index
+from lance_sql.values import kinds
 
 if TYPE_CHECKING:
     from lance_sql._kernels import JsonStep
@@ -87,7 +87,7 @@ def on_values(predicate: Predicate, column: Path, type: pa.DataType) -> Predicat
     predicate: for which `member_of` returns a member
     type: of the values
     """
-    plain = pa.string() if is_text(plain_type(type)) else type
+    plain = pa.string() if kinds.is_text(plain_type(type)) else type
     match predicate:
         case And(arguments) | Or(arguments):
             parts = [on_values(argument, column, type) for argument in arguments]

@@ -18,7 +18,6 @@ from lance_sql.format.file.located_rows import InPages, PageParts
 from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.file.read_columns import Column, streamed
 from lance_sql.format.layouts.matching import ValueTest
-from lance_sql.format.layouts.plain import is_stored_with_offsets
 from lance_sql.format.layouts.value_codecs import key_order
 from lance_sql.format.schema import Field
 from lance_sql.format.schema.types import arrow_field
@@ -44,6 +43,7 @@ from lance_sql.reads.scan.projection import restrict
 from lance_sql.reads.scan.virtual_columns import missing_column, system_column
 from lance_sql.table import learning
 from lance_sql.table.open_fragment import OpenFragment
+from lance_sql.values import kinds
 from lance_sql.values.row_ranges import RowRanges
 
 _OUTCOMES: Final = {
@@ -202,7 +202,7 @@ class EncodedFilter:
             return None
         type = self.columns[left].type
         order = ValueOrder.UNSIGNED if pa.types.is_boolean(type) else key_order(type)
-        if type != self.columns[right].type or (order is None and not is_stored_with_offsets(type)):
+        if type != self.columns[right].type or (order is None and not kinds.has_offsets(type)):
             return None
         if not (self._has_values(left) and self._has_values(right)):
             return None

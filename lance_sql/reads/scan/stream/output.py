@@ -29,7 +29,7 @@ from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import Path
 from lance_sql.reads.scan.virtual_columns import missing_column, system_column
 from lance_sql.table.open_fragment import OpenFragment
-from lance_sql.values import row_ranges
+from lance_sql.values import kinds, row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
 _NUM_BYTES: Final = 1024
@@ -234,7 +234,7 @@ def _inside(type: pa.DataType) -> tuple[ShapeKind | None, list[pa.DataType]]:
     """Returns the kind of nesting around values, None for unsupported ones, and the types inside."""
     if pa.types.is_struct(type):
         return ShapeKind.STRUCT, [type.field(index).type for index in range(type.num_fields)]
-    if pa.types.is_list(type) or pa.types.is_large_list(type):
+    if kinds.is_list(type):
         return ShapeKind.LIST, [type.value_type]
     if pa.types.is_map(type):
         return ShapeKind.MAP, [pa.struct([type.key_field, type.item_field])]
