@@ -17,7 +17,7 @@ from typing import Final
 import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql import in_catalogs, table_properties, upkeep
+from lance_sql.one_sql import backfills, in_catalogs, indexing, other_products, table_properties, upkeep
 from lance_sql.one_sql.column_definitions import arrow_type, read_column, read_columns
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Naming, Renaming, Task
@@ -46,6 +46,7 @@ def alter(read: TokenReader, table: TableName, if_exists: bool) -> Change | Task
     """
     if if_exists:
         raise UnsupportedFeature("ALTER TABLE IF EXISTS is not supported: leave IF EXISTS out")
+    other_products.refuse(read.text)
     assert table.path is not None, "a Lance table"
     path = address.of_newest(table.path)
     if read.accept("RENAME", "TO"):
@@ -62,6 +63,8 @@ def alter(read: TokenReader, table: TableName, if_exists: bool) -> Change | Task
 
 def _add(read: TokenReader, path: str) -> Change:
     read.accept_one("COLUMNS", "COLUMN")
+    if (names := _names_before_from(read)) is not None:
+        return backfills.added(read, path, names)
     if_not_exists = read.accept("IF", "NOT", "EXISTS")
     if read.next_words(1) == ("(",):
         columns = list(read_columns(read))
@@ -85,6 +88,18 @@ def _add(read: TokenReader, path: str) -> Change:
         return dataset.add_columns([each.field(engine, read.dialect) for each in wanted])
 
     return upkeep.Upkeep(path, work)
+
+
+def _names_before_from(read: TokenReader) -> list[str] | None:
+    """Reads the names of ADD COLUMNS a, b FROM v; returns None for definitions of columns."""
+    count = 1
+    while read.next_words(count + 1)[count:] == (",",):
+        count += 2
+    if read.next_words(count + 1)[count:] != ("FROM",):
+        return None
+    names = read.names("a column")
+    read.expect("FROM")
+    return names
 
 
 def _drop(read: TokenReader, path: str) -> Change:
@@ -229,12 +244,13 @@ _ACTIONS: Final[dict[tuple[str, ...], Callable[[TokenReader, str], Change | Task
     ("CREATE", "BRANCH"): lambda read, path: _create_name(read, path, "branch"),
     ("DROP", "TAG"): lambda read, path: _drop_name(read, path, "tag"),
     ("DROP", "BRANCH"): lambda read, path: _drop_name(read, path, "branch"),
-    ("CREATE", "INDEX"): lambda read, path: upkeep.create_index_of(read, path, replace=False),
-    ("CREATE", "OR", "REPLACE", "INDEX"): lambda read, path: upkeep.create_index_of(read, path, replace=True),
-    ("OPTIMIZE", "INDEX"): lambda read, path: upkeep.optimize_index_of(read, path),
-    ("DROP", "INDEX"): lambda read, path: upkeep.drop_index_of(read, path),
+    ("CREATE", "INDEX"): lambda read, path: indexing.create_index_of(read, path, replace=False),
+    ("CREATE", "OR", "REPLACE", "INDEX"): lambda read, path: indexing.create_index_of(read, path, replace=True),
+    ("OPTIMIZE", "INDEX"): lambda read, path: indexing.optimize_index_of(read, path),
+    ("DROP", "INDEX"): lambda read, path: indexing.drop_index_of(read, path),
     ("SET", "UNENFORCED", "PRIMARY", "KEY"): _set_primary_key,
     ("ADD",): _add,
+    ("UPDATE",): backfills.updated,
     ("DROP",): _drop,
     ("RENAME",): _rename,
     ("ALTER",): _alter_column,

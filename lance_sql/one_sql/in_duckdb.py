@@ -38,7 +38,7 @@ def in_duckdb(text: str, dialect: Dialect) -> str:
         return in_quotes(rewritten, dialect)
     wanted = [node for node in tree.find_all(exp.Table) if _is_ours(node)]
     stems = {column.table.lower() for column in tree.find_all(exp.Column) if column.table}
-    named = [node for node in tree.find_all(exp.Table) if _is_called(node, stems)]
+    named = [node for node in tree.find_all(exp.Table) if node not in wanted and _is_called(node, stems)]
     if not wanted and not named:
         return rewritten
     words = Words(rewritten, dialect, None)
@@ -53,10 +53,10 @@ def _is_ours(node: exp.Table) -> bool:
         return (is_of_others or is_named or _named_table(node) is not None) and reference(node) is not None
     if not _has_version(node):
         whole = ".".join(part.name for part in node.parts)
-        if is_path(whole):
-            # DuckDB reads an unquoted path as a table of a schema
-            return len(node.parts) > 1 and reference(node) is not None
-        return "@" in node.name and reference(node) is not None
+        table_reference = reference(node)
+        # DuckDB reads an unquoted path as a table of a schema
+        is_other = len(node.parts) > 1 if is_path(whole) else "@" in node.name
+        return table_reference is not None and (is_other or table_reference.function == "lance_scan")
     return reference(node) is not None
 
 
@@ -96,7 +96,8 @@ def _edits(words: Words, nodes: list[exp.Table], stems: set[str]) -> Iterator[Ed
         assert table_reference is not None, "looked at before"
         start, end, alias = words.span(node)
         call = _call(table_reference)
-        if alias is None and not node.alias and (_has_version(node) or table_reference.name.lower() in stems):
+        is_renamed = _has_version(node) or (call.startswith("lance_scan") and not isinstance(node.this, exp.Func))
+        if alias is None and not node.alias and (is_renamed or table_reference.name.lower() in stems):
             alias = table_reference.name
         if alias is not None:
             call += f" AS {identifier(alias)}"

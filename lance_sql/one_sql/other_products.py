@@ -7,7 +7,7 @@ from typing import Final
 
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.one_sql.named_tables import has_function
-from lance_sql.one_sql.spellings import REFUSED
+from lance_sql.one_sql.spellings import REFUSED, SEARCHES_OF_OTHERS
 
 _CLAUSES: Final[tuple[tuple[str, str], ...]] = (
     (r"\bCHANGES\s*\(\s*INFORMATION\b", "FROM lance_changes('x.lance', since := 4)"),
@@ -45,11 +45,12 @@ def refuse(text: str, *, inserts: bool = False) -> None:
             )
     words = _TEXT.sub(_without_text, text)
     clauses = [(f"{_TABLE}(?P<clause>{pattern})", instead) for pattern, instead in _CLAUSES]
+    clauses += [(f"(?P<clause>{pattern})", instead) for pattern, instead in SEARCHES_OF_OTHERS.items()]
     if inserts:
         clauses.append((f"(?P<clause>{_CONFLICT[0]})", _CONFLICT[1]))
     for pattern, instead in clauses:
         match = re.search(pattern, words, re.IGNORECASE)
-        if match is not None:
+        if match is not None and not has_function(match["clause"].rstrip("( ").split()[-1]):
             raise UnsupportedFeature(
                 f"{' '.join(match['clause'].replace('(', ' ').split())} is not supported here: write {instead}"
             )

@@ -16,7 +16,7 @@ from sqlglot.dialects.dialect import Dialect
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.clauses import TIME_TYPES
 from lance_sql.one_sql.dialects import tokenize
-from lance_sql.one_sql.references import references
+from lance_sql.one_sql.references import WITH_SYSTEM_COLUMNS, references
 from lance_sql.one_sql.text_edits import Edit, own_words
 from lance_sql.values.typed_sql import OwnQuery, OwnWords
 
@@ -115,7 +115,7 @@ class Words:
     def _spans(self, tree: exp.Expr) -> Iterator[Edit]:
         """Yields the position of each Lance table, and its node. The node has the alias only if it is between the table
         and its version; otherwise the alias is among the words."""
-        for table, _ in references(tree):
+        for table, table_reference in references(tree):
             start, end, alias = self.span(table)
             node = exp.Table(
                 **{key: table.args.get(key) for key in ("this", "db", "catalog", "version", "when")}
@@ -124,6 +124,7 @@ class Words:
                 node.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
             node.meta["is_named"] = bool(table.alias)
             node.meta["beside"] = names_beside(table)
+            node.meta[WITH_SYSTEM_COLUMNS] = table_reference.function == "lance_scan"
             yield Edit(start, end, node)
 
     def span(self, table: exp.Table) -> tuple[int, int, str | None]:

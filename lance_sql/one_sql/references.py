@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlglot import exp
+from sqlglot.optimizer.scope import find_all_in_scope
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql import spellings
@@ -15,7 +16,11 @@ from lance_sql.one_sql.constants import constant
 from lance_sql.one_sql.named_tables import FORMAT, SUFFIX, is_path, path_of_name, place_of_name
 from lance_sql.providers.attached import Place
 from lance_sql.providers.table_functions import FUNCTIONS, SEARCHES, unknown
+from lance_sql.reads.scan import system_columns
 from lance_sql.table.version_names import split_name
+
+WITH_SYSTEM_COLUMNS: Final = "with_system_columns"
+"""Mark of a table whose query names system columns of it, if the query is not around the node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,28 @@ def reference(node: exp.Table) -> Reference | None:
         name = name if node.this.args.get("quoted") else name.lower()
     # a pattern is no name, and neither is a path such as 's/.lance'
     name = name if name and not set("*?[") & set(name) else "lance_table"
-    return Reference(name, "lance_table", path, arguments)
+    function = "lance_scan" if node.meta.get(WITH_SYSTEM_COLUMNS) or names_system_columns(node, name) else "lance_table"
+    return Reference(name, function, path, arguments)
+
+
+def names_system_columns(node: exp.Table, name: str) -> bool:
+    """Whether the SELECT around a table names system columns of it, without a star, which would contain them.
+
+    name: of the table without an alias
+    """
+    select = node.parent.parent if isinstance(node.parent, exp.From | exp.Join) else None
+    if not isinstance(select, exp.Select) or any(each.is_star for each in select.expressions):
+        return False
+    tables = [each for each in find_all_in_scope(select, exp.Table) if isinstance(each.parent, exp.From | exp.Join)]
+    own, is_alone = (node.alias or name).lower(), len(tables) == 1
+    columns = list(find_all_in_scope(select, exp.Column))
+    # the name of a table is a row of it
+    if any(column.name.lower() == own and not column.table for column in columns) or node.args.get("pivots"):
+        return False
+    return any(
+        column.name.lower() in system_columns.NAMES and (column.table.lower() == own if column.table else is_alone)
+        for column in columns
+    )
 
 
 def path_of(node: exp.Expr | None) -> str | None:

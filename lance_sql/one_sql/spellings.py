@@ -61,10 +61,21 @@ REFUSED: Final[Mapping[str, str]] = {
     r"REFRESH\s+TABLE\b": "nothing, because each query reads the newest version",
     r"CREATE\s+(OR\s+REPLACE\s+)?STREAM\b": "lance-sql cursors x.lance name --start latest",
     r"ALTER\s+TABLE\s+\S+\s+SWAP\s+WITH\b": "ALTER TABLE 'x.lance' RENAME TO 'y.lance'",
+    r"ALTER\s+TABLE\s+\S+\s+(UN)?SET\s+AUTO_CLEANUP\b": (
+        "ALTER TABLE 'x.lance' SET TBLPROPERTIES ('lance.auto_cleanup.interval' = '20', 'lance.auto_cleanup.older_than'"
+        " = '14d'), which pylance and others heed when they write, and run lance-sql maintain"
+    ),
     r"MERGE\s+WITH\s+SCHEMA\s+EVOLUTION\b": "ALTER TABLE 'x.lance' ADD COLUMN c INT, then MERGE INTO 'x.lance'",
     r"SHOW\s+MAINTENANCE\b": "SHOW TBLPROPERTIES 'x.lance'",
 }
 """Statement to write instead, by a pattern of the first words."""
+SEARCHES_OF_OTHERS: Final[Mapping[str, str]] = {
+    r"\bVECTOR_SEARCH\s*\(": "FROM lance_vector_search('x.lance', 'v', [0.5, 1.5], k := 10)",
+    r"\bHYBRID_SEARCH\s*\(": "FROM lance_hybrid_search('x.lance', 'v', [0.5, 1.5], 'text', 'words', k := 10)",
+    r"\bFROM\s+SEARCH\s*\(": "FROM lance_fts('x.lance', 'text', 'words', k := 10)",
+    r"\blance_(multi_)?match(_phrase)?\s*\(": "FROM lance_fts('x.lance', 'text', 'words', k := 10)",
+}
+"""Searches of lance-spark by a pattern of their names, and the table functions to write instead."""
 TARGETS: Final = (
     "INSERT INTO",
     "INSERT OVERWRITE",
@@ -101,10 +112,15 @@ _WORDS: Final = re.compile(
     rf"\b({_any((*_FIRST, *_CLAUSES, *FUNCTIONS, 'VERSION', 'TIMESTAMP AS'))})\b|=>|@|\.lance\b(?!')|\bAT\s*\("
     # a function that changes a table
     r"|\blance_(set|unset|create|compact|cleanup)_\w+\s*\("
+    # a search of lance-spark
+    r"|\b((vector|hybrid)_)?search\s*\(|\blance_(multi_)?match"
     # an argument that is named by =
     r"|\blance_\w+\s*\((?:[^()]|\([^()]*\))*?\w\"?\s*=(?![=>])",
     re.IGNORECASE,
 )
+_SYSTEM: Final = re.compile(r"\b_row(id|addr|_created_at_version|_last_updated_at_version)\b", re.IGNORECASE)
+_READ: Final = re.compile(r"\b(FROM|JOIN)\s+(?!lance_\w+\s*\(|\()", re.IGNORECASE)
+"""A table that is no table function, which has the system columns anyway."""
 _OF_NO_ENGINE: Final = re.compile(
     rf"(^|;)\s*(({_any((*_OWN, *_SPELLINGS['detail'], *_SPELLINGS['history']))})\b"
     rf"|VACUUM\s+\S+\s+(RETAIN|WITH)|VACUUM\s+LANCE|REPLACE\s+TABLE|ATTACH\b[^;]*\bTYPE\b\W*LANCE\b|{'|'.join(REFUSED)})",
@@ -117,7 +133,7 @@ _LISTS: Final = re.compile(
 
 def may_be_of_lance(text: str) -> bool:
     """Whether a text about Lance tables may have statements or clauses that engines lack. Most queries have none."""
-    return _WORDS.search(text) is not None
+    return _WORDS.search(text) is not None or (_SYSTEM.search(text) is not None and _READ.search(text) is not None)
 
 
 def lists_tables(text: str) -> bool:

@@ -97,11 +97,10 @@ class Cleanup(Task):
         before = self.before_version
         if before is None:
             return self.retain_versions
-        if not isinstance(before, int) or not 0 < before <= dataset.version:
-            raise InvalidArgument(
-                f"before_version = {before!r} is not a version of {self.path}, up to {dataset.version}"
-            )
-        return sum(each.version >= before for each in dataset.versions())
+        if not isinstance(before, int) or before < 1:
+            raise InvalidArgument(f"before_version = {before!r} is not the number of a version of {self.path}")
+        # the newest version stays in any case
+        return sum(each.version >= before for each in dataset.versions()) or 1
 
     def _row(self, *, dry_run: bool) -> dict[str, object]:
         dataset = lance_sql.opening.open(self.path)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from sqlglot import Token, TokenType
 from sqlglot.dialects.dialect import Dialect
@@ -223,6 +224,23 @@ class TokenReader:
                 break
         self.expect(")")
         return properties
+
+    def options(self) -> dict[str, Any]:
+        """Reads options: (name = value, ..) with numbers, true, false, and texts."""
+        options: dict[str, Any] = {}
+        self.expect("(")
+        while not self.accept(")"):
+            name = self.name("the name of an option").lower()
+            self.expect("=")
+            text = self.value("a value")
+            try:
+                options[name] = json.loads(text.lower())
+            except ValueError:
+                options[name] = text
+            if not self.accept(","):
+                self.expect(")")
+                break
+        return options
 
     def end(self) -> None:
         """Checks that the statement ends here."""

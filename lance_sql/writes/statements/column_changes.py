@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature
 from lance_sql.format.casts.assignment import assign
 from lance_sql.format.casts.conversion import between
 from lance_sql.format.schema import Field, Schema, arrow_field, primary_key
@@ -41,6 +41,7 @@ from lance_sql.values.row_ranges import RowRanges
 from lance_sql.values.sql_text import identifier
 from lance_sql.writes.commit.operations import Merge, Project
 from lance_sql.writes.statements import column_files, expressions
+from lance_sql.writes.statements.looked_up import LookedUp
 from lance_sql.writes.statements.session import RowCounts, WriteSession, file_version, on_latest
 
 _MAX_FIELD_ID: Final = 2**31 - 1
@@ -75,6 +76,25 @@ def add(
         if not field.nullable:
             raise InvalidArgument(f"The new column {field.name!r} would be NULL everywhere: it must be nullable")
     return on_latest(snapshot, "add_columns", lambda session: _add_nulls(session, fields), properties)
+
+
+def add_looked_up(snapshot: Snapshot, rows: pa.Table, properties: Mapping[str, str] | None = None) -> Snapshot:
+    """Adds the columns of `rows` to this version, if it is the newest, with the values of its rows by `_rowaddr`. Other
+    rows have NULL.
+
+    raises: as `add`; InvalidArgument for addresses that no row has; CommitConflict for a later version, whose rows may
+        have other addresses
+    """
+
+    def change(session: WriteSession) -> Snapshot:
+        if session.snapshot.version != snapshot.version:
+            raise CommitConflict(
+                f"{snapshot.name} has got version {session.snapshot.version} since its rows were read: run it again"
+            )
+        values = LookedUp(rows)
+        return _add_computed(session, values, values.check_all_found)
+
+    return on_latest(snapshot, "add_columns", change, properties, max_attempts=1)
 
 
 def drop(snapshot: Snapshot, names: Sequence[str], properties: Mapping[str, str] | None = None) -> Snapshot:
@@ -182,12 +202,21 @@ def _add_nulls(session: WriteSession, fields: Sequence[pa.Field]) -> Snapshot:
 
 
 def _add_values(session: WriteSession, values: Mapping[str, Any]) -> Snapshot:
+    _check_new(session.snapshot, values)
+    return _add_computed(session, expressions.compile(values, session.snapshot.manifest.schema.arrow))
+
+
+def _add_computed(
+    session: WriteSession, compute: expressions.Expressions, check: Callable[[], None] | None = None
+) -> Snapshot:
+    """
+    check: of `_with_columns`
+    """
     snapshot = session.snapshot
     schema, version = snapshot.manifest.schema, file_version(snapshot)
-    _check_new(snapshot, values)
+    _check_new(snapshot, compute.types)
     _check_no_log(snapshot, "would be NULL in rows of its write-ahead log. Add a column of NULLs, and update it")
-    compute = expressions.compile(values, schema.arrow)
-    fields = [pa.field(name, compute.types[name]) for name in values]
+    fields = [pa.field(name, type) for name, type in compute.types.items()]
     target = extend(schema, fields, next_field_id(snapshot), file_version=version)
     new = Schema(target.fields[len(schema.fields) :])
 
@@ -197,7 +226,7 @@ def _add_values(session: WriteSession, values: Mapping[str, Any]) -> Snapshot:
             arrays = [assign(field.name, results[field.name], field) for field in new.arrow]
             yield pa.RecordBatch.from_arrays(arrays, schema=new.arrow)
 
-    return _with_columns(session, compute.columns, computed, new, target)
+    return _with_columns(session, compute.columns, computed, new, target, check=check)
 
 
 def _cast(session: WriteSession, field: Field, type: pa.DataType, nullable: bool | None) -> Snapshot:
@@ -251,11 +280,13 @@ def _with_columns(
     target: Schema,
     *,
     preserves_nullability: bool = True,
+    check: Callable[[], None] | None = None,
 ) -> Snapshot:
     """Writes a data file with the `new` columns for each fragment, and commits the schema `target`.
 
     columns: to be read
     compute: computes the new columns from them
+    check: called before the commit
     """
     snapshot = session.snapshot
     fragments = list(snapshot.manifest.fragments)
@@ -272,6 +303,8 @@ def _with_columns(
     batches = Work(num_rows).over(read_fragments(snapshot, columns, [fragments[number] for number in live]))
     for number, file in zip(live, column_files.write(session, new, compute(batches), checked()), strict=True):
         fragments[number] = replace(fragments[number], files=(*fragments[number].files, file))
+    if check is not None:
+        check()
     return session.commit(Merge(tuple(fragments), target, preserves_nullability), RowCounts(updated=num_rows))
 
 
