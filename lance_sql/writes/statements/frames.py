@@ -6,7 +6,7 @@ some, exactly or not at all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -31,10 +31,11 @@ def of_pandas(frame: Any, wanted: Mapping[str, pa.Field]) -> pa.Table:
     """Converts the columns of a frame, followed by its named index levels.
 
     wanted: fields by name whose numbers the columns get, if every value stays the same
-    raises: InvalidArgument for an index that would be lost: one without a name that is not a range of row numbers; and
-        for numbers that are not exact
+    raises: InvalidArgument for an index that would be lost: one without a name that is not a range of row numbers; for
+        two columns or levels of one name; and for numbers that are not exact
     """
     has_index = _has_index(frame)
+    _check_names([*frame.columns, *(frame.index.names if has_index else ())])
     try:
         if is_of(frame, "geopandas", "GeoDataFrame"):
             table = pa.table(frame.to_arrow(index=has_index))
@@ -74,6 +75,19 @@ def _has_index(frame: Any) -> bool:
         wrong = f"the name {taken[0]!r}, as a column has" if taken else "levels without names"
         raise InvalidArgument(f"The frame's index has {wrong}: rename it with rename_axis")
     return True
+
+
+def _check_names(names: Sequence[object]) -> None:
+    """
+    raises: InvalidArgument for two names that are the same text, of which a table would have one column
+    """
+    by_text: dict[str, object] = {}
+    for name in names:
+        if str(name) in by_text:
+            raise InvalidArgument(
+                f"The columns {by_text[str(name)]!r} and {name!r} of the frame have the same name: rename one"
+            )
+        by_text[str(name)] = name
 
 
 def _by_column(frame: Any, has_index: bool, wanted: Mapping[str, pa.Field], error: Exception) -> pa.Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
@@ -40,8 +41,8 @@ def to_reader(data: object, schema: pa.Schema | None = None, *, table: pa.Schema
         batches, tables, frames or such dicts, which needs `schema` if there may be none
     table: types for Python values and for numbers of pandas, if it has the column
     raises: InvalidArgument for anything else, for a reader, generator or other iterator that an earlier call read, for
-        names with NUL, which Arrow's C streams cut, and from the reader for a stream that breaks off;
-        UnsupportedFeature for types that DuckDB does not export unchanged
+        names with NUL, which Arrow's C streams cut, for two columns of one name, and from the reader for a stream that
+        breaks off; UnsupportedFeature for types that DuckDB does not export unchanged
     """
     reader = plain(_reader(data, schema, table))
     _check_names(reader.schema)
@@ -150,9 +151,11 @@ def _readable() -> Iterator[None]:
 def _check_names(schema: object) -> None:
     """
     schema: of Arrow or Polars; others are ignored
-    raises: InvalidArgument for a column, or a member of one, with NUL in its name
+    raises: InvalidArgument for a column, or a member of one, with NUL in its name, and for two columns of one name
     """
     if isinstance(schema, pa.Schema):
+        if repeated := [name for name, count in Counter(schema.names).items() if count > 1]:
+            raise InvalidArgument(f"Two columns have the same name {repeated[0]!r}: rename one")
         for name in schema.names:
             check_name(name or "unnamed", "column")
         for type in schema.types:

@@ -1,4 +1,5 @@
-"""NUL in the name of a column or of a member is refused, however rows are given: Arrow's C streams cut such names."""
+"""Names that would lose something are refused, however rows are given: NUL in the name of a column or of a member, at
+which Arrow's C streams cut it, and two columns of one name."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pytest
 
@@ -49,6 +51,42 @@ def test_rows_with_nul_in_a_name_are_refused(tmp_path: Path, form: str, verb: st
     for rows in (TOP, NESTED, DEEP):
         with pytest.raises(InvalidArgument, match="NUL"):
             VERBS[verb](table, FORMS[form](rows))
+    assert table.latest().version == 1
+    assert not Path(table.uri + ".new.lance").exists()
+
+
+def _pandas(rows: list[list[Any]], columns: Any, **options: Any) -> Any:
+    return pytest.importorskip("pandas").DataFrame(rows, columns=columns, **options)
+
+
+def _levels() -> Any:
+    pandas = pytest.importorskip("pandas")
+    index = pandas.MultiIndex.from_tuples([(7, 8)], names=["a", "a"])
+    return _pandas([[1]], ["id"], index=index)
+
+
+TWICE = pa.table([pa.array([1]), pa.array([7]), pa.array([8])], names=["id", "a", "a"])
+TWICE_FORMS: dict[str, Callable[[], Any]] = {
+    "table": lambda: TWICE,
+    "batch": lambda: TWICE.to_batches()[0],
+    "batches": lambda: iter(TWICE.to_batches()),
+    "reader": TWICE.to_reader,
+    "duckdb": lambda: duckdb.sql("SELECT 1 AS id, 7 AS a, 8 AS a"),
+    "pandas": lambda: _pandas([[1, 7, 8]], ["id", "a", "a"]),
+    "pandas chunks": lambda: iter([_pandas([[1, 7, 8]], ["id", "a", "a"])]),
+    "pandas number and text": lambda: _pandas([[1, 7, 8]], ["id", 1, "1"]),
+    "pandas levels": _levels,
+    # of types that pyarrow converts only column by column
+    "pandas maps": lambda: _pandas([[1, {"k": 1}, {2: 3}]], ["id", "a", "a"]),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("form", TWICE_FORMS)
+def test_rows_with_two_columns_of_one_name_are_refused(tmp_path: Path, form: str, verb: str) -> None:
+    table = lance_sql.write({"id": [1], "a": [5]}, tmp_path / "t.lance")
+    with pytest.raises(InvalidArgument, match="same name"):
+        VERBS[verb](table, TWICE_FORMS[form]())
     assert table.latest().version == 1
     assert not Path(table.uri + ".new.lance").exists()
 
