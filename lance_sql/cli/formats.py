@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
 from lance_sql.runtime.terminal_text import one_line, width_of
-from lance_sql.values.text_table import is_number, rows_of, write_table
+from lance_sql.values import kinds
+from lance_sql.values.text_table import rows_of, write_table
 from lance_sql.values.value_text import as_json, text
 
 # characters that JSON need not escape: controls, and marks that change the writing direction
@@ -122,7 +123,7 @@ def _csv_field(value: str) -> str:
 
 def _write_markdown(reader: pa.RecordBatchReader, stream: TextIO) -> None:
     _write_cells(stream, reader.schema.names)
-    _write_cells(stream, ["---:" if is_number(field.type) else "---" for field in reader.schema])
+    _write_cells(stream, ["---:" if kinds.is_number(field.type) else "---" for field in reader.schema])
     for row in rows_of(reader):
         _write_cells(stream, ["" if value is None else text(value) for value in row])
 

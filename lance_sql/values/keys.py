@@ -41,10 +41,7 @@ def check(name: str, type: pa.DataType, *, is_json: bool = False) -> None:
 
 def can_be_key(type: pa.DataType) -> bool:
     """Whether a column of a type may be a key."""
-    if isinstance(type, pa.BaseExtensionType):
-        return can_be_key(type.storage_type)
-    if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
-        return can_be_key(type.value_type)
+    type = kinds.decoded(type)
     return not (pa.types.is_nested(type) or pa.types.is_interval(type))
 
 
@@ -145,13 +142,8 @@ def plain_values(array: pa.Array) -> pa.Array:
         return pc.if_else(pc.is_nan(wide), nan, pc.add(wide, 0.0))
     if kinds.is_clock(type):
         return array.view(pa.int32() if type.bit_width == 32 else pa.int64())
-    if pa.types.is_string(type) or pa.types.is_string_view(type):
-        return array.cast(pa.large_string())
-    if pa.types.is_binary(type) or pa.types.is_binary_view(type):
-        return array.cast(pa.large_binary())
-    if pa.types.is_decimal(type) and type.bit_width < 128:
-        return array.cast(pa.decimal128(type.precision, type.scale))
-    return array
+    wide = kinds.wide(type)
+    return array if wide == type else array.cast(wide)
 
 
 def as_lists(nested: pa.Array) -> tuple[I64, pa.Array]:

@@ -165,6 +165,32 @@ _DATES: Final = frozenset({Family.DATE, Family.TIMESTAMP})
 _CLOCKS: Final = _DATES | {Family.TIME, Family.DURATION}
 
 
+def storage(type: pa.DataType) -> pa.DataType:
+    """Returns the type under extension types."""
+    while isinstance(type, pa.BaseExtensionType):
+        type = type.storage_type
+    return type
+
+
+def decoded(type: pa.DataType) -> pa.DataType:
+    """Returns the type of the values themselves: no extension, dictionary or run ends."""
+    while isinstance(type, pa.BaseExtensionType) or pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
+        type = type.storage_type if isinstance(type, pa.BaseExtensionType) else type.value_type
+    return type
+
+
+def wide(type: pa.DataType) -> pa.DataType:
+    """Returns one type for texts, one for bytes of any length, and decimals of at least 128 bits; others unchanged."""
+    found = kind(type).family
+    if found is Family.TEXT:
+        return pa.large_string()
+    if found is Family.BYTES and not pa.types.is_fixed_size_binary(type):
+        return pa.large_binary()
+    if found is Family.DECIMAL and type.bit_width < 128:
+        return pa.decimal128(type.precision, type.scale)
+    return type
+
+
 def members(type: pa.DataType) -> list[pa.Field]:
     """Returns the fields inside a type: members of a struct, items of lists, entries of a map; none for others."""
     return [type.field(number) for number in range(type.num_fields)] if kind(type).make is not None else []

@@ -75,7 +75,7 @@ def write_table(
     """
     limit = _MAX_WIDTH if boxes else None
     names = [_cell(name, limit) for name in reader.schema.names]
-    right = [is_number(field.type) for field in reader.schema]
+    right = [kinds.is_number(field.type) for field in reader.schema]
     excerpt = _excerpt(reader, max_rows)
     rows = [["NULL" if value is None else _cell(text(value), limit) for value in row] for row in excerpt.rows]
     widths = [max(width_of(row[index]) for row in [names, *rows]) for index in range(len(names))]
@@ -191,7 +191,3 @@ def _padded(cells: list[str], widths: list[int], right: list[bool]) -> list[str]
         space = " " * (width - width_of(cell))
         padded.append(space + cell if to_right else cell + space)
     return padded
-
-
-def is_number(type: pa.DataType) -> bool:
-    return kinds.is_number(type)

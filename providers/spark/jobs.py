@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
 from lance_sql.jobs.distributed import CHANGE, ChangeJob, CompactionJob, Written
+from lance_sql.values import kinds
 
 from . import types as spark_types
 from .errors import short_errors
@@ -87,6 +88,6 @@ def table_types(dataset: Dataset) -> pa.Schema:
             raise InvalidArgument(
                 f"{dataset.uri} has a column {field.name!r}, which is reserved for changes in Spark: rename it"
             )
-        type = field.type.storage_type if isinstance(field.type, pa.BaseExtensionType) else field.type
+        type = kinds.storage(field.type)
         fields.append(pa.field(field.name, type))
     return pa.schema(fields)

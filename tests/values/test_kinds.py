@@ -97,6 +97,28 @@ def test_list_views_are_shown_and_joined_as_they_are(items: pa.Array) -> None:
     assert joinable(pa.table({"v": views})).schema.types == [views.type]
 
 
+@pytest.mark.parametrize("type", TYPES, ids=str)
+def test_values_have_one_plain_type(type: pa.DataType) -> None:
+    assert kinds.storage(type) == (type.storage_type if isinstance(type, pa.BaseExtensionType) else type)
+    wrapped = pa.opaque(pa.opaque(type, "a", "b"), "c", "d")
+    assert kinds.storage(wrapped) == kinds.storage(type)
+    values = type if type == kinds.decoded(type) else pa.string()
+    for around in (values, pa.run_end_encoded(pa.int16(), values), pa.opaque(values, "a", "b")):
+        assert kinds.decoded(around) == values
+    if not pa.types.is_nested(values):
+        assert kinds.decoded(pa.opaque(pa.dictionary(pa.int8(), values), "a", "b")) == values
+    wide = kinds.wide(values)
+    assert kinds.wide(wide) == wide
+    assert wide == {
+        pa.string(): pa.large_string(),
+        pa.string_view(): pa.large_string(),
+        pa.binary(): pa.large_binary(),
+        pa.binary_view(): pa.large_binary(),
+        pa.decimal32(5, 1): pa.decimal128(5, 1),
+        pa.decimal64(9, 2): pa.decimal128(9, 2),
+    }.get(values, values)
+
+
 def test_every_type_of_arrow_is_in_the_table_or_of_no_family() -> None:
     other = {type for type in TYPES if kinds.kind(type).family is kinds.Family.OTHER}
     names = {pa.types.is_null, pa.types.is_interval, pa.types.is_dictionary, pa.types.is_run_end_encoded}

@@ -45,14 +45,7 @@ def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
 def plain(type: pa.DataType) -> pa.DataType:
     """Returns the type with one form for text, bytes and lists, and plain values instead of dictionaries and
     extensions."""
-    if isinstance(type, pa.BaseExtensionType):
-        return plain(type.storage_type)
-    if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
-        return plain(type.value_type)
-    if kinds.is_text(type):
-        return pa.large_string()
-    if kinds.is_bytes(type) and not pa.types.is_fixed_size_binary(type):
-        return pa.large_binary()
+    type = kinds.decoded(type)
     if pa.types.is_fixed_size_list(type):
         return pa.list_(pa.field("item", plain(type.value_type)), type.list_size)
     if kinds.has_items(type):
@@ -61,9 +54,7 @@ def plain(type: pa.DataType) -> pa.DataType:
         return pa.struct([pa.field(field.name, plain(field.type)) for field in type])
     if pa.types.is_map(type):
         return pa.map_(plain(type.key_type), plain(type.item_type))
-    if pa.types.is_decimal(type) and type.bit_width < 128:
-        return pa.decimal128(type.precision, type.scale)
-    return type
+    return kinds.wide(type)
 
 
 def joinable_type(type: pa.DataType) -> pa.DataType:

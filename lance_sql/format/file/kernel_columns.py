@@ -21,6 +21,7 @@ from lance_sql.format.file.metadata_v2 import MetadataV2
 from lance_sql.format.layouts import native
 from lance_sql.format.layouts.native import Form
 from lance_sql.store import ByteRange
+from lance_sql.values import kinds
 from lance_sql.values.row_ranges import RowRanges
 
 if TYPE_CHECKING:
@@ -197,11 +198,11 @@ def _opened(
 @lru_cache(maxsize=1024)
 def format_of(type: pa.DataType) -> Format | None:
     """Returns the format of values for the kernels; None for types whose columns Python opens."""
-    storage = type.storage_type if isinstance(type, pa.BaseExtensionType) else type
+    storage = kinds.storage(type)
     format = native.format_of(storage)
     return None if format is None else (*format, native.list_size_of(storage) or 0)
 
 
 @lru_cache(maxsize=1024)
 def _form(type: pa.DataType) -> Form:
-    return Form(type.storage_type if isinstance(type, pa.BaseExtensionType) else type)
+    return Form(kinds.storage(type))

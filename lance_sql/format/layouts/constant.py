@@ -235,11 +235,9 @@ class ConstantPage:
 
     def block(self, count: int, chain: Chain) -> Block:
         """Returns the scalar, repeated."""
-        scalar, type = self._scalar, chain.stored or chain.leaf
+        scalar, type = self._scalar, kinds.storage(chain.stored or chain.leaf)
         if scalar is None:
             return Nulls(count)
-        if isinstance(type, pa.BaseExtensionType):
-            type = type.storage_type
         if isinstance(type, pa.DictionaryType):
             items = self._repeated(scalar, 1, type.value_type)
             indices = FixedWidth(count, 32, pa.py_buffer(np.zeros(count, np.uint32)))

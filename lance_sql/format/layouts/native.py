@@ -85,7 +85,7 @@ def mini_block_page(
             return replace(strings, form=Form(leaf.value_type, makes_items=True))
     levels = (definition.codec, definition.num_bits) if definition is not None else None
     compression, values = uncompressed(values)
-    storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
+    storage = kinds.storage(leaf)
     list_size = list_size_of(storage)
     native_codec = value_codec(values) if list_size is None else codec_of_lists(values, list_size)
     format = _format(storage, dictionary)
@@ -147,7 +147,7 @@ def full_zip_page(
     num_levels: definition levels from 1 up to this are NULL, those above are damage
     raises: ValueError for inconsistent arguments
     """
-    storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
+    storage = kinds.storage(leaf)
     list_size = list_size_of(storage)
     compression, values = uncompressed(values)
     native_codec = value_codec(values) if list_size is None else codec_of_lists(values, list_size)
@@ -218,7 +218,7 @@ def constant_page(value: pa.Array, num_rows: int, validity: pa.Buffer | None = N
 
 def empty_page(leaf: pa.DataType, num_rows: int) -> NativePage | None:
     """Returns the reader of a page whose values are all zero or empty; None for unsupported types."""
-    storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
+    storage = kinds.storage(leaf)
     format = _format(storage, None)
     if format is None:
         return None

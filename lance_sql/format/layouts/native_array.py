@@ -26,6 +26,7 @@ from lance_sql.format.encodings.values import Values
 from lance_sql.format.layouts.matching import ValueTest, range_test
 from lance_sql.format.layouts.native import Form, NativePage, format_of, list_size_of
 from lance_sql.store import ByteRange
+from lance_sql.values import kinds
 
 END_BITS = 64
 _KEY_BITS = (8, 16, 32)
@@ -46,7 +47,7 @@ def array_page(
     items: of the dictionary, if the page has one
     raises: ValueError for buffers that are too short
     """
-    storage = leaf.storage_type if isinstance(leaf, pa.BaseExtensionType) else leaf
+    storage = kinds.storage(leaf)
     format, list_size = format_of(storage), list_size_of(storage)
     ranges = [buffer for buffer in buffers if isinstance(buffer, ByteRange)]
     if format is None:

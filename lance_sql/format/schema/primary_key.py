@@ -43,9 +43,7 @@ def naming_columns(schema: Schema) -> tuple[str, ...]:
     key = primary_key(schema)
     if key or not schema.fields:
         return key
-    type = schema.arrow.field(0).type
-    if pa.types.is_dictionary(type):
-        type = type.value_type
+    type = kinds.decoded(schema.arrow.field(0).type)
     may_be_one = pa.types.is_integer(type) or kinds.is_text(type)
     return (schema.names[0],) if may_be_one and not is_json(schema.fields[0]) else ()
 

@@ -56,19 +56,10 @@ MAX_EXPONENT: Final = 400
 
 def plain_type(type: pa.DataType) -> pa.DataType:
     """Returns the type of a column's values in comparisons: no dictionary, extension, half or short width."""
-    if isinstance(type, pa.BaseExtensionType):
-        return plain_type(type.storage_type)
-    if pa.types.is_dictionary(type) or pa.types.is_run_end_encoded(type):
-        return plain_type(type.value_type)
+    type = kinds.decoded(type)
     if pa.types.is_float16(type):
         return pa.float32()
-    if kinds.is_text(type):
-        return pa.large_string()
-    if kinds.is_bytes(type):
-        return pa.large_binary()
-    if pa.types.is_decimal(type) and type.bit_width < 128:
-        return pa.decimal128(type.precision, type.scale)
-    return type
+    return pa.large_binary() if kinds.is_bytes(type) else kinds.wide(type)
 
 
 def from_scalar(scalar: pa.Scalar) -> Constant:

@@ -69,17 +69,13 @@ def _unquoted(node: Any, schema: pa.Schema) -> str | None:
         words = [each for each in others if isinstance(each, exp.Column) and not each.table]
         if not isinstance(column, exp.Column) or column.name not in schema.names or not words:
             continue
-        if _holds_text(schema.field(column.name).type) and not any(word.name in schema.names for word in words):
+        if kinds.is_text(kinds.decoded(schema.field(column.name).type)) and not any(
+            word.name in schema.names for word in words
+        ):
             for word in words:
                 word.replace(exp.Literal.string(word.name))
             return str(comparison.sql(dialect=FilterSql))
     return None
-
-
-def _holds_text(type: pa.DataType) -> bool:
-    if pa.types.is_dictionary(type):
-        type = type.value_type
-    return kinds.is_text(type)
 
 
 def _operators(text: str) -> list[Any]:
