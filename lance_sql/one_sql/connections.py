@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _OF_DUCKDB: Final = ("read_only", "config")
 """Keywords of `duckdb.connect`."""
 _TABLE: Final = re.compile(r"\.lance\b|\blance\s*\.", re.IGNORECASE)
+_PREFIXED: Final = re.compile(r"\blance\s*\.\s*[\"'`]", re.IGNORECASE)
+"""A path behind the name of the format, as in lance."a/b", whose folder may have any name."""
 _STEM: Final = re.compile(r"([^/\\'\"]+)\.lance(?:@[^'\"]*)?/?['\"]")
 _FUNCTION: Final = re.compile(r"\blance_\w+\s*\(", re.IGNORECASE)
 
@@ -39,7 +41,7 @@ def may_be_ours(text: str, *, has_catalogs: bool = False) -> bool:
     has_catalogs: tables may also be named by catalogs
     """
     is_about_tables = has_catalogs or _TABLE.search(text) is not None
-    if is_about_tables and (spellings.may_be_of_lance(text) or _has_stem(text)):
+    if is_about_tables and (spellings.may_be_of_lance(text) or _has_stem(text) or _PREFIXED.search(text) is not None):
         return True
     return (has_catalogs and _FUNCTION.search(text) is not None) or spellings.is_of_no_engine(text)
 

@@ -22,6 +22,7 @@ from lance_sql.providers import attach
 from lance_sql.providers.adapter import FOLDERS, Adapter, Request, connections, every, named, of
 from lance_sql.providers.attached import Place
 from lance_sql.providers.sources import Source, open_source
+from lance_sql.providers.unmarked_folders import unknown_table, way_to_name
 from lance_sql.values.local_paths import expanded
 
 _LOG: Final = logging.getLogger("lance_sql")
@@ -142,8 +143,8 @@ class Engine:
             if not is_typed and self.is_spoken:
                 raise _mistake(self.title, error) from error
             if self.runs_as_typed:
-                if (unknown := _UNKNOWN_TABLE.search(str(error))) is not None:
-                    error.add_note(_OF_TABLES.format(unknown[1]))
+                if (unknown := unknown_table(error)) is not None:
+                    error.add_note(way_to_name(unknown) or _OF_TABLES.format(unknown))
                 raise
             raise UnsupportedFeature(f"{self.title} does not run this statement: {_line(error)}") from error
         if counted is not None:
@@ -251,7 +252,6 @@ def _opened_by_workers(table_reference: Reference) -> Source:
     return opened(table_reference)
 
 
-_UNKNOWN_TABLE: Final = re.compile(r"Table with name (\S+) does not exist!")
 _OF_TABLES: Final = (
     "A Lance table is a path in quotes, such as FROM '{0}.lance'. For a variable of Python, use"
     " lance_sql.connect().sql(..), which sees variables, or lance_sql.register(connection, '{0}', {0})"

@@ -18,7 +18,7 @@ from lance_sql.one_sql import spellings
 from lance_sql.one_sql.by_tokens import in_quotes
 from lance_sql.one_sql.clauses import rewrite
 from lance_sql.one_sql.dialects import parse
-from lance_sql.one_sql.named_tables import is_path, path_of_name
+from lance_sql.one_sql.named_tables import FORMAT, is_path, path_of_name
 from lance_sql.one_sql.own_words import Words, names_beside
 from lance_sql.one_sql.references import Reference, is_named_by_equals, reference
 from lance_sql.one_sql.text_edits import Edit, edited
@@ -55,9 +55,15 @@ def _is_ours(node: exp.Table) -> bool:
         whole = ".".join(part.name for part in node.parts)
         table_reference = reference(node)
         # DuckDB reads an unquoted path as a table of a schema
-        is_other = len(node.parts) > 1 if is_path(whole) else "@" in node.name
+        is_other = len(node.parts) > 1 if is_path(whole) else "@" in node.name or _is_prefixed(node)
         return table_reference is not None and (is_other or table_reference.function == "lance_scan")
     return reference(node) is not None
+
+
+def _is_prefixed(node: exp.Table) -> bool:
+    """Whether a table is a path behind the name of the format, as in lance."a/b"."""
+    *first, path = [part.name for part in node.parts]
+    return [name.lower() for name in first] == [FORMAT] and path_of_name([FORMAT, path], is_quoted=True) == path
 
 
 def _named_table(node: exp.Table) -> str | None:

@@ -123,7 +123,7 @@ _READ: Final = re.compile(r"\b(FROM|JOIN)\s+(?!lance_\w+\s*\(|\()", re.IGNORECAS
 """A table that is no table function, which has the system columns anyway."""
 _OF_NO_ENGINE: Final = re.compile(
     rf"(^|;)\s*(({_any((*_OWN, *_SPELLINGS['detail'], *_SPELLINGS['history']))})\b"
-    rf"|VACUUM\s+\S+\s+(RETAIN|WITH)|VACUUM\s+LANCE|REPLACE\s+TABLE|ATTACH\b[^;]*\bTYPE\b\W*LANCE\b|{'|'.join(REFUSED)})",
+    rf"|VACUUM\s+\S+\s+(RETAIN|WITH)|VACUUM\s+LANCE|REPLACE\s+TABLE|COPY\b(?s:.*)\bFORMAT\W*LANCE\b|ATTACH\b[^;]*\bTYPE\b\W*LANCE\b|{'|'.join(REFUSED)})",
     re.IGNORECASE,
 )
 _LISTS: Final = re.compile(

@@ -15,6 +15,7 @@ from lance_sql.one_sql import named_tables
 from lance_sql.one_sql.clauses import name_at, time_type
 from lance_sql.one_sql.dialects import tokenize_commands
 from lance_sql.providers.attached import Place
+from lance_sql.providers.unmarked_folders import way_to_name
 from lance_sql.table.version_names import as_version
 
 _NAMES: Final = (TokenType.IDENTIFIER, TokenType.STRING)
@@ -123,9 +124,10 @@ class TokenReader:
         """
         table = self.table()
         if table.path is None:
+            otherwise = way_to_name(table.text)
             raise UnsupportedFeature(
-                f"{statement} applies to Lance tables; {table.text} is not one: write its path in quotes, such as"
-                " 'x.lance'"
+                f"{statement} applies to Lance tables; "
+                + (otherwise or f"{table.text} is not one: write its path in quotes, such as 'x.lance'")
             )
         return table
 

@@ -15,6 +15,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.references import path_of, place_of
+from lance_sql.providers.unmarked_folders import way_to_name
 from lance_sql.table import address
 from lance_sql.table.location import table_name
 from lance_sql.table.version_names import split_name
@@ -109,9 +110,9 @@ def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
         place = place_of(table)
         if place is not None:
             raise TableNotFound(f"No table {'.'.join(place.name)} in the catalog {place.attached_as}")
-        raise UnsupportedFeature(
-            f"{statement} applies to Lance tables, such as 'x.lance': run it in the engine itself for {name}"
-        )
+        way = way_to_name(table.name if isinstance(table, exp.Table) else name)
+        otherwise = way or f"run it in the engine itself for {name}"
+        raise UnsupportedFeature(f"{statement} applies to Lance tables, such as 'x.lance': {otherwise}")
     if isinstance(table.args.get("alias"), exp.TableAlias) and isinstance(table.args["alias"].this, exp.Placeholder):
         raise InvalidArgument(
             f"{path} @{table.args['alias'].this.name}: write the version in quotes, as in 'x.lance@load'"

@@ -15,6 +15,8 @@ from lance_sql.errors import NO_TABLE, InvalidArgument, UnsupportedFeature
 from lance_sql.providers import attached
 from lance_sql.runtime import observing
 
+from ..unmarked_folders import unknown_table, way_to_name
+
 __name__ = "duckdb.lance_sql"
 
 _Base = duckdb.DuckDBPyConnection
@@ -131,6 +133,9 @@ def _bound(connection: Connection, method: Any, query: Any, args: Any, options: 
         # the first of several statements may be done
         is_one = isinstance(query, str) and len(_Base.extract_statements(connection, query)) == 1
         if not is_one or not _statements(connection).sees_others(connection):
+            unknown = unknown_table(error)
+            if unknown is not None and (way := way_to_name(unknown)) is not None:
+                error.add_note(way)
             raise
     return method(connection, query, *args, **options)
 
