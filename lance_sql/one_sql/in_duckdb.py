@@ -17,25 +17,26 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql import spellings
 from lance_sql.one_sql.by_tokens import in_quotes
 from lance_sql.one_sql.clauses import rewrite
-from lance_sql.one_sql.dialects import parse
 from lance_sql.one_sql.named_tables import FORMAT, is_path, path_of_name
 from lance_sql.one_sql.own_words import Words, names_beside
+from lance_sql.one_sql.parsed import Parsed
 from lance_sql.one_sql.references import Reference, is_named_by_equals, reference
 from lance_sql.one_sql.text_edits import Edit, edited
 from lance_sql.values.sql_text import identifier, literal
 
 
-def in_duckdb(text: str, dialect: Dialect) -> str:
+def in_duckdb(text: str, dialect: Dialect, parsed: Parsed | None = None) -> str:
     """Rewrites the statement; returns the same text if DuckDB supports all of it.
 
+    parsed: the statement, if it is known
     raises: InvalidArgument, UnsupportedFeature for invalid clauses
     """
-    rewritten = rewrite(text, dialect)
     try:
-        (tree,) = parse(rewritten, dialect)
-    except (InvalidArgument, ValueError):
+        parsed = parsed or Parsed.of(text, dialect)
+    except InvalidArgument:
         # DuckDB may support it, or raise the error
-        return in_quotes(rewritten, dialect)
+        return in_quotes(rewrite(text, dialect), dialect)
+    rewritten, tree = parsed.text, parsed.tree
     wanted = [node for node in tree.find_all(exp.Table) if _is_ours(node)]
     stems = {column.table.lower() for column in tree.find_all(exp.Column) if column.table}
     named = [node for node in tree.find_all(exp.Table) if node not in wanted and _is_called(node, stems)]

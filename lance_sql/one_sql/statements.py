@@ -26,11 +26,11 @@ from lance_sql.one_sql import (
     upkeep,
 )
 from lance_sql.one_sql.clauses import rewrite
-from lance_sql.one_sql.dialects import dialect_of, parse, tokenize
+from lance_sql.one_sql.dialects import dialect_of, tokenize
 from lance_sql.one_sql.in_duckdb import in_duckdb
 from lance_sql.one_sql.named_tables import is_parsed_by_engine, is_path
 from lance_sql.one_sql.own_parts import put_words
-from lance_sql.one_sql.own_words import Words
+from lance_sql.one_sql.parsed import Parsed
 from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.one_sql.spellings import OF_ENGINES, STATEMENTS
 from lance_sql.one_sql.tasks import Task
@@ -64,18 +64,17 @@ def understand(text: str, dialect: Dialect, *, in_own_words: bool = False) -> St
     raises: InvalidArgument for text that is not SQL, and for several statements; UnsupportedFeature for statements that
         are neither queries nor changes of Lance tables
     """
-    statement = of_lance(text, dialect, in_own_words=in_own_words)
-    if statement is not None:
-        return statement
-    try:
-        tree, words = _parsed(text, dialect, in_own_words)
-    except InvalidArgument:
+    found = _of_lance(text, dialect, in_own_words=in_own_words)
+    if isinstance(found, Statement):
+        return found
+    if isinstance(found, InvalidArgument):
         other_products.refuse(text)
         rewritten = rewrite(text, dialect) if in_own_words and len(split(text, dialect)) == 1 else ""
         query = by_tokens.query(rewritten, dialect) if rewritten and is_parsed_by_engine(rewritten) else None
         if query is None:
-            raise
+            raise found
         return Statement(text, query)
+    tree, words = found.tree, found.words(in_own_words)
     if isinstance(tree, _QUERIES) or (words is not None and isinstance(tree, _ANSWERED)):
         other_products.refuse(text)
         return Statement(text, tree if words is None else words.all(tree))
@@ -90,21 +89,27 @@ def of_lance(text: str, dialect: Dialect, *, in_own_words: bool = False) -> Stat
 
     raises: as `understand`
     """
+    found = _of_lance(text, dialect, in_own_words=in_own_words)
+    return found if isinstance(found, Statement) else None
+
+
+def _of_lance(text: str, dialect: Dialect, *, in_own_words: bool) -> Statement | Parsed | InvalidArgument:
+    """Parses a statement, once; returns the tree, or the error, of another one than `of_lance` returns."""
     understood = _about_table(TokenReader(text, dialect), in_own_words)
     if isinstance(understood, Change):
         return Statement(text, None, change=understood)
     if understood is not None:
         return Statement(text, None, task=understood)
     try:
-        tree, _ = _parsed(text, dialect, False)
-    except InvalidArgument:
+        parsed = Parsed.of(text, dialect)
+    except InvalidArgument as error:
         if by_tokens.is_ours(text, dialect):
             other_products.refuse(text)
             raise
-        return None
-    if not writes(tree):
-        return None
-    tree, words = _parsed(text, dialect, in_own_words)
+        return error
+    if not writes(parsed.tree):
+        return parsed
+    tree, words = parsed.tree, parsed.words(in_own_words)
     if isinstance(tree, exp.Insert):
         other_products.refuse(text, inserts=True)
     if words is not None:
@@ -162,18 +167,11 @@ _LONGEST_FIRST: Final = sorted(STATEMENTS, key=lambda spelling: -len(spelling.sp
 
 def _query(text: str, dialect: Dialect, in_own_words: bool) -> exp.Expr:
     """Parses a query that is a part of a statement."""
-    tree, words = _parsed(text, dialect, in_own_words)
+    parsed = Parsed.of(text, dialect)
+    tree, words = parsed.tree, parsed.words(in_own_words)
     if not isinstance(tree, _QUERIES):
         raise InvalidArgument(f"Not a query but {_kind(tree)}: {text[:200]}")
     return tree if words is None else words.all(tree)
-
-
-def _parsed(text: str, dialect: Dialect, in_own_words: bool) -> tuple[exp.Expr, Words | None]:
-    rewritten = rewrite(text, dialect)
-    trees = parse(rewritten, dialect)
-    if len(trees) != 1:
-        raise InvalidArgument(f"Cannot run {len(trees)} statements at once: pass one at a time")
-    return trees[0], Words(rewritten, dialect, trees[0]) if in_own_words else None
 
 
 def writes(tree: exp.Expr) -> bool:
@@ -210,8 +208,8 @@ def for_duckdb(text: str) -> list[Statement | str]:
         return [text]
     parts: list[Statement | str] = []
     for piece in pieces:
-        statement = of_lance(piece, dialect, in_own_words=True)
-        if statement is None:
+        found = _of_lance(piece, dialect, in_own_words=True)
+        if not isinstance(found, Statement):
             other_products.refuse(piece)
             prefix, inner = by_tokens.prefix(piece, dialect)
             if prefix and of_lance(inner, dialect, in_own_words=True) is not None:
@@ -220,9 +218,10 @@ def for_duckdb(text: str) -> list[Statement | str]:
                     "lance_sql.sql(.., dry_run=True) rehearses one" if word == "EXPLAIN" else "execute takes parameters"
                 )
                 raise UnsupportedFeature(f"{word} cannot contain a statement that changes a Lance table: {way}")
-            parts.append(prefix + in_duckdb(inner, dialect))
+            known = found if isinstance(found, Parsed) and not prefix else None
+            parts.append(prefix + in_duckdb(inner, dialect, known))
         else:
-            parts.append(statement)
+            parts.append(found)
     return parts
 
 
