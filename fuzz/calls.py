@@ -1,8 +1,7 @@
 """Kernels called directly: with counts and buffers that do not fit together, and outputs of any size.
 
 A call is its arguments by name, in order. Outputs are given by their number of bytes: each has exactly that size, and
-the bytes after it are checked afterwards. `chunks.*` are the arguments of the page that comes first; names with `.data`
-and `.offsets` are the two halves of one argument.
+the bytes after it are checked afterwards. Names with `.data` and `.offsets` are the two halves of one argument.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from lance_sql import _kernels as kernels
 _CANARY = 0xA5
 _BEHIND = 64
 _MOST_OUTPUT = 1 << 20
-_PAGE = "chunks."
 _OF_MANY_PAGES = ("distinct_numbers", "number_facts", "number_pages")
 """Kernels whose first argument is the values of one page after the other."""
 
@@ -59,9 +57,7 @@ def _other(rng: np.random.Generator, name: str, value: Value) -> Value:
 def run(values: Values) -> None:
     """The call; raises what the kernel raises."""
     outputs: list[npt.NDArray[np.uint8]] = []
-    arguments = prepared(
-        {name: value for name, value in values.items() if name != "kernel" and not name.startswith(_PAGE)}, outputs
-    )
+    arguments = prepared({name: value for name, value in values.items() if name != "kernel"}, outputs)
     name = str(values["kernel"])
     try:
         if name == "assemble_chunks":
@@ -69,26 +65,10 @@ def run(values: Values) -> None:
         elif name in _OF_MANY_PAGES:
             values_of_page, *others = arguments
             getattr(kernels, name)([values_of_page] * 2, *others)
-        elif _PAGE + "data" not in values:
-            getattr(kernels, name)(*arguments)
         else:
-            _run_on_page(name, values, arguments)
+            getattr(kernels, name)(*arguments)
     finally:
         check_ends(outputs)
-
-
-def _run_on_page(name: str, values: Values, arguments: list[Any]) -> None:
-    page = {key.removeprefix(_PAGE): value for key, value in values.items() if key.startswith(_PAGE)}
-    data, data_start = _exact(page.pop("data")), page.pop("data_start")
-    page["metadata"] = _exact(page["metadata"])  # type: ignore[assignment]
-    table = kernels.ChunkTable(**page)  # type: ignore[arg-type]
-    chunks = kernels.Chunks(table, data, data_start)  # type: ignore[arg-type]
-    match name:
-        case "decompressed":
-            compression, ranges, out = arguments
-            kernels.flat(chunks.decompressed(compression, ranges), ranges, 0, 32, out)
-        case _:
-            getattr(kernels, name)(chunks, *arguments)
 
 
 def _assemble(arguments: list[Any]) -> None:

@@ -23,11 +23,12 @@ _MOST_ROWS = 1 << 20
 _FLAT_LEVELS = 16
 _FAR_APART_BYTES = 1 << 16
 _NUMBER_BITS = (8, 16, 32, 64)
+_COMPOSITES = ("lists", "fields", "packed", "strings")
 
 
 def run(values: Values) -> None:
     """Reads the rows, all and those that pass, each way; raises what the kernels raise."""
-    if "entries" in values:
+    if "entries" in values and "composite" not in values:
         _read(values, *_full_zip(values))
     elif "stored" in values:
         _read(values, *_array(values))
@@ -35,6 +36,8 @@ def run(values: Values) -> None:
         _read(values, *_constant(values))
     elif "runs" in values:
         _read({**values, "variable": False, "format_bits": 64, "list_size": None}, *_numbers(values))
+    elif "composite" in values:
+        _read({**values, "variable": False, "format_bits": 64}, *_composites(values))
     elif "layers" in values:
         _read(values, *_nested(values))
     else:
@@ -155,10 +158,101 @@ def _nested(values: Values) -> tuple[kernels.PageReader, Any, int]:
     return reader, data, num_rows
 
 
-def _layers(values: Values) -> list[tuple[int, int, bool]]:
+def _layers(values: Values) -> list[tuple[int, int, bool, int]]:
     raw = values["layers"]
     assert isinstance(raw, bytes)
-    return [(raw[i], raw[i + 1], bool(raw[i + 2])) for i in range(0, len(raw) // 3 * 3, 3)]
+    list_size: Any = values.get("items_per_row", 1)
+    num_layers = len(raw) // 3
+    sizes = [1] * (num_layers - 1) + [list_size] * (num_layers > 0)
+    return [(raw[3 * i], raw[3 * i + 1], bool(raw[3 * i + 2]), size) for i, size in enumerate(sizes)]
+
+
+def _composites(values: Values) -> tuple[kernels.PageReader, Any, int, pa.DataType]:
+    """Arguments for values that have parts, in chunks or in entries, and the type of their arrays."""
+    num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
+    if num_rows > _MOST_ROWS:
+        raise ValueError("too many rows")
+    # arguments are wrong on purpose
+    numbers: Any = [values[name] for name in ("list_size", "dimension", "bits", "shape_bits")]
+    kinds = _kinds(bool(values["has_validity"]), values, *numbers)
+    number: Any = values["composite"]
+    shape, encoding, type = kinds[_COMPOSITES[number % len(_COMPOSITES)]]
+    if "entries" not in values:
+        reader, data = _composites_in_chunks(values, shape, encoding, num_rows)
+        # items of fixed-size lists are rows of their page
+        return reader, data, num_rows // max(int(values.get("items_per_row") or 1), 1), _around(values, type)
+    entry: Any = tuple(values[name] for name in ("bits_rep", "bits_def", "value_bytes", "length_bytes"))
+    data = _exact(values["entries"])
+    reader = kernels.PageReader.nested_zip(
+        shape,
+        encoding,
+        _layers(values),
+        num_rows=num_rows,
+        entry=entry,
+        num_bytes=len(data),
+        row_starts=None if values["row_starts"] is None else _exact(values["row_starts"]),
+    )
+    return reader, data, num_rows, _around(values, type)
+
+
+def _composites_in_chunks(values: Values, shape: Any, encoding: Any, num_rows: int) -> tuple[kernels.PageReader, Any]:
+    page: dict[str, Any] = {name.removeprefix(_CHUNKS): values[name] for name in values if name.startswith(_CHUNKS)}
+    data, metadata = (_exact(page.pop(name)) for name in ("data", "metadata"))
+    table = kernels.ChunkTable(metadata, **page)
+    compression: Any = values["compression"]
+    composites = kernels.PageReader.chunk_composites(table, shape, encoding, compression=compression)
+    definition = (kernels.LevelCodec.FLAT16, _FLAT_LEVELS) if page["has_def"] else None
+    reader = kernels.PageReader.nested_chunks(
+        composites,
+        _layers(values),
+        num_rows=num_rows,
+        table=table,
+        repetition=None,
+        definition=definition,
+        starts_through=None,
+        ends_through=None,
+    )
+    return reader, data
+
+
+def _around(values: Values, type: pa.DataType) -> pa.DataType:
+    for bits, _, _, list_size in _layers(values)[1:]:
+        if bits:
+            type = pa.list_(type) if bits == 32 else pa.large_list(type)
+        else:
+            type = pa.struct({"x": type}) if list_size == 1 else pa.list_(type, min(list_size, 1 << 20))
+    return type
+
+
+def _kinds(
+    has_validity: bool, values: Values, list_size: int, dimension: int, bits: int, shape_bits: int
+) -> dict[str, tuple[Any, Any, pa.DataType]]:
+    """The shape, the encoding and the type of the arrays of each kind."""
+    if not 0 <= list_size <= 64 or shape_bits not in (1, 8, 16, 32, 64):
+        raise ValueError("a type that no column has")
+    item = pa.bool_() if shape_bits == 1 else pa.binary(shape_bits // 8)
+    number = ("plain", False, shape_bits, False)
+    lists = "lists", list_size, number
+    encoded = "lists", dimension, has_validity, ("numbers", bits)
+    words: Any = ("strings",)
+    if values["symbol_table"] is not None:
+        words = "symbols", _exact(values["symbol_table"])
+    if values["compression"] is not None:
+        words = "compressed", values["compression"], words
+    vector_bytes = has_validity * -(-dimension // 8) - (-dimension * bits // 8)
+    packed = "packed", ((bits, ("numbers", bits)), (32, words), (8 * vector_bytes, encoded))
+    text = "plain", True, 32, False
+    vectors = pa.list_(item, list_size)
+    return {
+        "lists": (lists, encoded, vectors),
+        "fields": (("struct", (number, number)), ("fields", (bits, bits)), pa.struct({"a": item, "b": item})),
+        "packed": (
+            ("struct", (number, text, lists)),
+            packed,
+            pa.struct({"a": item, "b": pa.binary(), "c": vectors}),
+        ),
+        "strings": (text, words, pa.binary()),
+    }
 
 
 def _mini_block(values: Values) -> tuple[kernels.PageReader, Any, int, kernels.ChunkTable]:
@@ -190,7 +284,10 @@ def _format(values: Values) -> tuple[bool, int]:
     return bool(values["variable"]), int(values["format_bits"])  # type: ignore[arg-type]  # never None
 
 
-def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) -> None:
+def _read(
+    values: Values, reader: kernels.PageReader, data: Any, num_rows: int, whole: pa.DataType | None = None
+) -> None:
+    """whole: the type of the arrays, if it is not that of the format inside the layers"""
     format = _format(values)
     rows = np.frombuffer(_exact(values["rows"]), np.int64).reshape(-1, 2)
     count = int((rows[:, 1] - rows[:, 0]).clip(0).sum())
@@ -200,9 +297,10 @@ def _read(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) 
     column = kernels.ColumnReader(np.array([0, max(num_rows, 1)]))
     column.open(0, reader, 0, len(data))
     given: tuple[kernels.ColumnReader, Any, Any] = (column, rows, [(0, data, 0)])
-    type = _type(format, values["list_size"])
-    for bits, _, _ in _layers(values)[1:] if "layers" in values else []:
-        type = pa.struct({"x": type}) if bits == 0 else pa.list_(type) if bits == 32 else pa.large_list(type)
+    type = whole
+    if type is None:
+        type = _type(format, values["list_size"])
+        type = _around(values, type) if "layers" in values else type
     _import(kernels.read_rows([], [given, given], None), type)
     _import(kernels.read_rows([], [given], flags.copy()), type)
     _import(kernels.read_rows([(*given, _test(values))], [given], flags), type)

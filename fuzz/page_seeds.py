@@ -26,6 +26,7 @@ def calls() -> Iterator[Values]:
     yield from _number_calls()
     yield from _compressed_calls()
     yield from _nested_calls()
+    yield from _composite_calls()
     yield from _array_calls()
     yield from _long()
     yield from _far_apart()
@@ -284,6 +285,82 @@ def _nested_calls() -> Iterator[Values]:
             in_memory: Values = {"in_memory": True, "are_null": are_null, "def": levels[1]}
             in_memory["rep"] = levels[0] if num_lists else None
             yield _call(page, 0, 64, False, 64, **(given | in_memory), test=2)
+
+
+def _composite_calls() -> Iterator[Values]:
+    """Lists with NULL items, packed structs and lists of strings, in chunks and between levels."""
+    given: Values = {
+        "layers": bytes([0, 1, 0]),
+        "has_validity": False,
+        "list_size": 3,
+        "dimension": 3,
+        "bits": 16,
+        "shape_bits": 16,
+        "compression": None,
+        "symbol_table": None,
+        "rows": np.array([0, 7, 10, 30, 31, 40], np.int64).tobytes(),
+        "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
+        "test": 2,
+        "order": 0,
+        "key": bytes(16),
+    }
+    bitmap = oracles.bitmap(np.arange(3 * 1024) % 4 > 0)
+    for has_nulls in (False, True):
+        for bits in (1, 16):
+            for has_validity in (False, True):
+                parts = [[*([bitmap[: (3 * size + 7) // 8]] * has_validity), bytes(6 * size)] for size in _SIZES]
+                format: Values = {"bits": bits, "shape_bits": bits, "has_validity": has_validity}
+                yield {**_call(_page(parts, has_nulls), 0, bits, False, 64), **given, **format} | {
+                    "composite": 0,
+                    "num_rows": _NUM_ROWS,
+                }
+        for number, compression in enumerate((None, Compression.LZ4, Compression.ZSTD)):
+            fields = [bytes(4 * size) for size in _SIZES]
+            stored = [[part] for part in (_compressed(compression, fields) if compression else fields)]
+            scheme: Values = {"compression": number - 1 if number else None}
+            yield {**_call(_page(stored, has_nulls), 0, 16, False, 64), **given, **scheme} | {
+                "composite": 1,
+                "num_rows": _NUM_ROWS,
+            }
+    page = _call(_page([[bytes(6 * size)] for size in (1024, 128)], False), 0, 16, False, 64)
+    yield {**page, **given, "layers": bytes([0, 0, 0, 0, 0, 0]), "items_per_row": 2, "composite": 0} | {
+        "chunks.num_items": 1152,
+        "num_rows": 1152,
+    }
+    yield from _composites_in_entries(given)
+
+
+def _composites_in_entries(given: Values) -> Iterator[Values]:
+    words = [b"abclongest!x"[: i % 12] for i in range(40)]
+    for bits, layers in (((0, 1), bytes([0, 1, 0])), ((1, 2), _LISTS)):
+        levels = [(int(bits[0] > 0 and i % 3 == 0), int(i % 5 == 4)) for i in range(40)]
+        vector = oracles.bitmap([1, 0, 1]) + bytes(6)
+        packed = [b"12" + len(word).to_bytes(4, "little") + word + vector for word in words]
+        codes = [oracles.fsst_encode(word, _SYMBOLS) for word in words]
+        for kind, length_bytes, values, others in (
+            ("lists", 0, [vector] * 40, {}),
+            ("packed", 4, packed, {}),
+            ("strings", 8, words, {}),
+            ("strings", 4, codes, {"symbol_table": oracles.symbol_table(_SYMBOLS)}),
+            ("strings", 4, _compressed(Compression.ZSTD, words), {"compression": 1}),
+        ):
+            entries = [
+                oracles.zip_entry(rep, level, bits, length_bytes, None if level and length_bytes else value)
+                for (rep, level), value in zip(levels, values, strict=True)
+            ]
+            ends = np.cumsum([0, *map(len, entries)])
+            starts = [ends[i] for i, (rep, _) in enumerate(levels) if rep or not bits[0]]
+            shape: Values = {"bits_rep": bits[0], "bits_def": bits[1], "length_bytes": length_bytes}
+            yield {**given, **shape, **others} | {
+                "composite": ("lists", "fields", "packed", "strings").index(kind),
+                "layers": layers,
+                "has_validity": True,
+                "value_bytes": 0 if length_bytes else 7,
+                "entries": b"".join(entries),
+                "row_starts": np.array([*starts, ends[-1]], "<i8").tobytes(),
+                "num_rows": len(starts),
+                "rows": np.array([0, 3, 5, 9, 11, len(starts)], np.int64).tobytes(),
+            }
 
 
 def _long() -> Iterator[Values]:

@@ -14,8 +14,9 @@ from fuzz.inputs import Values
 from fuzz.mutations import cuts, damage, data_file_cuts, is_legacy
 from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
+from lance_sql.format.file import read_columns
 from lance_sql.format.file.leaves import join
-from lance_sql.format.layouts.reading import Shared, run
+from lance_sql.format.file.reader import FileReader
 from lance_sql.format.proto import table_pb2, transaction_pb2
 from lance_sql.format.schema import Field
 from lance_sql.store import ByteRange, MemoryStore
@@ -86,12 +87,11 @@ def read_metadata(values: Values) -> None:
 
 
 def read_opened(values: Values) -> None:
-    """Reads rows of columns that the kernels open together, and compares them with those that Python opens and
-    decodes."""
-    snapshot = dataset_of(values).snapshot
+    """Reads rows of columns that the kernels open together, and compares them with those that Python opens."""
+    snapshot, other = dataset_of(values).snapshot, dataset_of(values).snapshot
     fields = snapshot.manifest.schema.fields
     for fragment in snapshot.manifest.fragments:
-        opened = snapshot.open(fragment)
+        opened, one_by_one = snapshot.open(fragment), other.open(fragment)
         if not 2 <= opened.num_rows <= _MOST_ROWS:
             continue
         middle = opened.num_rows // 2
@@ -100,16 +100,25 @@ def read_opened(values: Values) -> None:
             _check(pa.record_batch(found, [field.name for field in fields]))
             for field, array in zip(fields, found, strict=True):
                 try:
-                    expected = _decoded(opened, field, rows)
+                    expected = _opened_one_by_one(one_by_one, field, rows)
                 except LanceError:
                     continue
                 assert same(array, expected).all(), f"column {field.name!r} has other values"
 
 
-def _decoded(fragment: OpenFragment, field: Field, rows: RowRanges) -> pa.Array:
+class _OneByOne:
+    """Leaves columns closed, so that Python opens them."""
+
+    def of_file(self, file: FileReader) -> None:
+        """See `column_cache.Opening`."""
+
+
+def _opened_one_by_one(fragment: OpenFragment, field: Field, rows: RowRanges) -> pa.Array:
     columns = fragment._stored(field, None).columns
-    decoded = {id: run(column.decode(rows, Shared()), column.file.bytes.fetch) for id, column in columns.items()}
-    return join(field, decoded, row_ranges.count(rows))
+    arrays = {
+        id: read_columns._read([read_columns._pieces(column, rows, _OneByOne())])[0] for id, column in columns.items()
+    }
+    return join(field, arrays, row_ranges.count(rows))
 
 
 def damage_manifest(rng: np.random.Generator, values: Values) -> Values:

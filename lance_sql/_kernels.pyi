@@ -125,10 +125,6 @@ class LevelCodec(IntEnum):
     RLE = 3
     """A block of runs."""
 
-class LevelKind(IntEnum):
-    REPETITION = 0
-    DEFINITION = 1
-
 class Metric(IntEnum):
     """Distance measure of vectors."""
 
@@ -235,12 +231,18 @@ class ChunkTable:
     def num_chunks(self) -> int: ...
     @property
     def num_items(self) -> int: ...
-    def item_starts(self) -> npt.NDArray[np.int64]:
-        """First item of each chunk, then num_items: int64[num_chunks + 1], a new array."""
-    def byte_offsets(self) -> npt.NDArray[np.int64]:
-        """First byte of each chunk, then the end of the last: int64[num_chunks + 1], a new array."""
 
-_Layer: TypeAlias = tuple[int, int, bool]
+_Layer: TypeAlias = tuple[int, int, bool, int]
+
+_Tree: TypeAlias = tuple[object, ...]
+"""A node of a shape, which is one of
+    ("null",), ("plain", has offsets, bits, whether they may be stored in 128 bits), ("lists", items, shape),
+    ("struct", shapes)
+or of an encoding:
+    of values of one width ("nulls",), ("numbers", bits), ("lists", items, whether a bitmap of the items comes first,
+    encoding), ("fields", bits of each); of byte strings ("strings",), ("symbols", table), ("compressed", Compression,
+    encoding), ("packed", (bits of the field or of its length, encoding) of each)
+"""
 
 @final
 class PageReader:
@@ -349,7 +351,8 @@ class PageReader:
 
         values: includes their NULLs
         layers: from the inside, the first is that of the values: (bits of a list's offsets or 0, number of levels,
-            whether there are empty lists)
+            whether there are empty lists, items of a fixed-size list that have levels or 1)
+        num_rows: of the page, whose rows are the items of such fixed-size lists
         """
     @staticmethod
     def nested_chunks(
@@ -362,12 +365,14 @@ class PageReader:
         definition: tuple[LevelCodec, int] | None,
         starts_through: Buffer | None,
         ends_through: Buffer | None,
+        tested: PageReader | None = None,
     ) -> PageReader:
         """Creates a reader of values inside lists and structs, with levels in the chunks of a mini-block page.
 
         values: without NULLs
         repetition, definition: codec and bits
         starts_through, ends_through: the number of rows that start, and end, in the chunks up to each: int64; for lists
+        tested: tests which rows are NULL
         raises: ValueError for inconsistent arguments
         """
     @staticmethod
@@ -385,6 +390,43 @@ class PageReader:
         values: all the same
         are_null: no item has a value
         raises: ValueError for inconsistent arguments
+        """
+    @staticmethod
+    def nested_zip(
+        shape: _Tree,
+        encoding: _Tree,
+        layers: Sequence[_Layer],
+        *,
+        num_rows: int,
+        entry: tuple[int, int, int, int],
+        num_bytes: int,
+        row_starts: Buffer | None,
+        tested: PageReader | None = None,
+    ) -> PageReader:
+        """Creates a reader of values between the levels of a full-zip page, inside lists and structs or not.
+
+        entry: bits of the repetition and of the definition levels, bytes of a value, bytes of the length of a value
+        num_bytes: of the page
+        row_starts: start of each row in the page, and end of the last: int64; None if all rows have one width
+        tested: tests which rows are NULL
+        raises: ValueError for inconsistent arguments, and for an encoding that cannot become the shape
+        """
+    @staticmethod
+    def chunk_composites(
+        table: ChunkTable, shape: _Tree, encoding: _Tree, *, compression: Compression | None
+    ) -> PageReader:
+        """Creates a reader of values with parts in the chunks of a mini-block page, for `nested_chunks`.
+
+        compression: of the first value buffer of each chunk
+        raises: ValueError for an encoding that cannot become the shape
+        """
+    @staticmethod
+    def repeated_composites(shape: _Tree, num_rows: int, value: Buffer | None) -> PageReader:
+        """Creates a reader of one value with parts for all rows, or NULL without one, for `nested_plain` and
+        `nested_stored`.
+
+        value: of fixed width
+        raises: ValueError for a value that cannot become the shape
         """
     @staticmethod
     def constant(
@@ -783,99 +825,6 @@ def decompress_with(decompress: Callable[[Compression, bytes], Buffer]) -> None:
 def use_compression_libraries(are_used: bool) -> None:
     """Enables the libraries; for tests. False behaves as if there were none."""
 
-@final
-class Chunks:
-    """The chunks of one mini-block page, with some bytes in memory.
-
-    data: bytes [data_start, data_start + len(data)) of the page's chunk buffer, kept alive by this object
-    A kernel that needs a chunk that is not completely in memory raises ValueError.
-    """
-
-    def __init__(self, table: ChunkTable, data: Buffer, data_start: int = 0) -> None: ...
-    def decompressed(self, compression: Compression, ranges: Buffer) -> Chunks:
-        """Decompresses value buffer 0 of the chunks with some of the items.
-
-        ranges: of items
-        raises: ValueError for damaged buffers, or claimed sizes beyond the ratio of any compressor
-        """
-    @property
-    def num_decompressed(self) -> int:
-        """Number of decompressed bytes."""
-
-# Values of a mini-block page. `ranges`: int64[k, 2], sorted disjoint half-open item ranges of the page; the
-# output holds their items one after the other.
-
-def flat(c: Chunks, ranges: Buffer, buffer_index: int, bits_per_value: int, out: Buffer) -> None:
-    """Decodes the plain values in value buffer `buffer_index` of each chunk.
-
-    out: items * bits_per_value / 8 bytes, rounded up; values that are not whole bytes are packed from bit 0
-    on and the bits after the last are zero
-    source: message Flat
-    """
-
-def inline_bitpacking(c: Chunks, ranges: Buffer, word_bits: int, out: Buffer) -> None:
-    """Unpacks values; value buffer 0 of a chunk is a word with W, then 128 * W bytes in FastLanes order.
-
-    word_bits: 8, 16, 32 or 64
-    out: items * word_bits / 8 bytes
-    source: message InlineBitpacking; Afroozeh and Boncz, "The FastLanes Compression Layout", VLDB 2023
-    """
-
-def byte_stream_split(c: Chunks, ranges: Buffer, num_bytes: int, out: Buffer) -> None:
-    """Decodes values of `num_bytes` bytes; value buffer 0 of a chunk has byte 0 of all its values, then byte 1, ...
-
-    out: items * num_bytes bytes
-    source: message ByteStreamSplit
-    """
-
-def rle(c: Chunks, ranges: Buffer, value_bits: int, out: Buffer) -> None:
-    """Decodes repeated values: value i of buffer 0 occurs u8 i of buffer 1 times; the sum must be the chunk's items.
-
-    value_bits: 8, 16, 32 or 64
-    out: items * value_bits / 8 bytes
-    source: message Rle
-    """
-
-def variable_offsets(c: Chunks, ranges: Buffer, offset_bits: int, out_offsets: Buffer, out_offset_bits: int) -> int:
-    """Writes the offsets of values of variable width, beginning with 0; returns the last.
-
-    offset_bits: of the chunks, 32 or 64; out_offset_bits: of the output, 32 or 64
-    out_offsets: items + 1 offsets
-    raises: InvalidDataError also if the offsets do not rise inside their chunk, or the bytes exceed 32-bit
-    offsets
-    source: message Variable
-    """
-
-def variable_bytes(c: Chunks, ranges: Buffer, offset_bits: int, out: Buffer) -> int:
-    """Copies the bytes of the same values; returns their number.
-
-    out: as many bytes as variable_offsets returned
-    """
-
-def fsst_bound(c: Chunks, ranges: Buffer, offset_bits: int) -> int:
-    """Returns the stored (compressed) bytes of the values; they expand to at most 8 times as many."""
-
-def fsst(
-    c: Chunks,
-    ranges: Buffer,
-    offset_bits: int,
-    symbol_table: Buffer,
-    start_row: int,
-    out_offsets: Buffer,
-    out_offset_bits: int,
-    out: Buffer,
-) -> tuple[int, int]:
-    """Decodes values from row `start_row` on; returns (rows done, bytes done), both counted from row 0.
-
-    symbol_table: 2312 bytes; if it has no codes in use, the values are copied
-    out_offsets: items + 1 offsets; entry `start_row` is the position to continue at (0 is written if start_row is 0)
-    out: stops, without an error, before the first part of a range inside one chunk for which less than
-    8 * stored bytes + 8 (stored bytes, if no codes are in use) are left; with a larger `out` that holds the
-    bytes done, call again with start_row = rows done
-    raises: InvalidDataError also for a code without a symbol, or an escape at the end of a value
-    source: message Fsst; Boncz, Neumann and Leis, "FSST", VLDB 2020
-    """
-
 def fsst_values(
     offsets: Buffer,
     offset_bits: int,
@@ -893,26 +842,6 @@ def fsst_values(
     """
 
 # Levels. `num_bits` counts only for LevelCodec.PACKED.
-
-def num_levels(c: Chunks, first_chunk: int, end_chunk: int) -> npt.NDArray[np.int64]:
-    """Counts the level entries of each chunk of [first_chunk, end_chunk): a new array."""
-
-def levels(
-    c: Chunks, first_chunk: int, end_chunk: int, kind: LevelKind, codec: LevelCodec, num_bits: int, out: Buffer
-) -> int:
-    """Decodes the levels of whole chunks, one after the other; returns their number.
-
-    out: u16, sum(num_levels(...)) entries
-    """
-
-def validity(c: Chunks, ranges: Buffer, codec: LevelCodec, num_bits: int, threshold: int, out: Buffer) -> int:
-    """Writes bit i = (definition level of item i <= threshold), returns the number of ones.
-
-    Only for pages without lists, where each item has one entry.
-    out: ceil(items / 8) bytes; the bits after the last are zero
-    """
-
-# Blocks: whole buffers, such as the items of a dictionary.
 
 def unpack(packed: Buffer, word_bits: int, num_bits: int, num_values: int, out: Buffer) -> None:
     """Unpacks values of out-of-line bitpacking: groups of 1024; the rest is one more group or plain words.
@@ -1022,132 +951,6 @@ def gather_ranges(data: Buffer, starts: Buffer, lengths: Buffer, out: Buffer) ->
     """Copies data[start : start + length] for all int64 starts and lengths; returns the bytes copied."""
 
 # Lists: levels to Arrow, innermost layer first (file format 2.1, unraveling). `rep`, `def`: u16[num_entries].
-
-def list_layer(
-    rep: Buffer,
-    def_: Buffer | None,
-    num_entries: int,
-    base: int,
-    empty_level: int,
-    max_slot_level: int,
-    out_offsets: Buffer,
-    out_offset_bits: int,
-    out_validity: Buffer | None,
-    out_rep: Buffer,
-    out_def: Buffer | None,
-) -> tuple[int, int, int]:
-    """Writes offsets and validity of one list layer, and the remaining levels; returns (slots, kept, valid).
-
-    base: definition levels used up by the layers inside; an entry at or below owns one element
-    empty_level: the level of an empty list, 0 if the layer has none
-    max_slot_level: entries above belong to a null or empty list further out and have no slot here
-    out_offsets: slots + 1 offsets of 32 or 64 bits, from 0; num_entries + 1 are always enough
-    out_validity: bitmap of the slots (num_entries bits are always enough); None: not wanted, valid = slots
-    out_rep, out_def: u16[num_entries]; the first `kept` entries are the levels of the next layer (rep already
-    decremented). They may be `rep` and `def` themselves. out_def is needed exactly if `def` is given
-    raises: InvalidDataError also when an entry continues a list that has not begun or has no elements
-    """
-
-def item_layer(def_: Buffer, num_entries: int, max_slot_level: int, base: int, out: Buffer) -> tuple[int, int]:
-    """Writes the validity of an item layer; returns (slots, valid): bit = (level <= base) of each slot.
-
-    max_slot_level: entries above belong to a null or empty list further out and have no slot here
-    out: bitmap of the slots; num_entries bits are always enough
-    """
-
-def select_rows(
-    rep: Buffer,
-    def_: Buffer | None,
-    num_entries: int,
-    max_rep: int,
-    max_visible: int,
-    skip_rows: int,
-    num_rows: int,
-) -> tuple[int, int, int, int]:
-    """Locates num_rows rows: (entry_start, entry_end, items_before, num_items).
-
-    A row begins where rep == max_rep; entries before the first such one end an earlier row and belong to no
-    row here. An entry owns an item if def <= max_visible. items_before counts all items before entry_start.
-    raises: InvalidDataError also if there are fewer rows
-    """
-
-# Full-zip pages: entries [control word][length][bytes] (file format 2.1, FullZipLayout). `length_bytes`: 4
-# or 8 for variable width, 0 for fixed width of `value_bytes`. Control words have the bytes that bits_rep +
-# bits_def need.
-
-def unzip_scan(
-    data: Buffer,
-    start: int,
-    end: int,
-    bits_rep: int,
-    bits_def: int,
-    max_visible: int,
-    value_bytes: int,
-    length_bytes: int,
-) -> tuple[int, int, int]:
-    """Counts the entries of data[start:end): (entries, visible entries, bytes of all values)."""
-
-def unzip(
-    data: Buffer,
-    start: int,
-    end: int,
-    bits_rep: int,
-    bits_def: int,
-    max_visible: int,
-    value_bytes: int,
-    length_bytes: int,
-    out_rep: Buffer | None,
-    out_def: Buffer | None,
-    out_offsets: Buffer | None,
-    out_offset_bits: int,
-    out_values: Buffer,
-) -> tuple[int, int, int]:
-    """Splits the entries of data[start:end); returns the result of unzip_scan.
-
-    out_rep, out_def: u16[entries], or None
-    out_offsets: visible + 1 offsets of 32 or 64 bits into out_values, from 0, or None; null values have no
-    bytes
-    out_values: the bytes of all values (fixed width: also of null items)
-    out_offset_bits: 32 or 64, also without out_offsets
-    """
-
-def unzip_fixed(
-    data: Buffer,
-    data_start: int,
-    ranges: Buffer,
-    num_rows: int,
-    bits_def: int,
-    value_bytes: int,
-    out_values: Buffer,
-    out_def: Buffer | None,
-) -> None:
-    """Splits values of fixed width and their definition levels in a page without lists.
-
-    data: bytes [data_start, data_start + len(data)) of the page's entries
-    ranges: int64[k, 2], sorted disjoint row ranges of the page's num_rows
-    out_values: rows * value_bytes; out_def: u16[rows], or None
-    """
-
-def unzip_row_offsets(
-    data: Buffer,
-    row_starts: Buffer,
-    num_rows: int,
-    bits_def: int,
-    length_bytes: int,
-    out_def: Buffer | None,
-    out_offsets: Buffer,
-    out_offset_bits: int,
-) -> int:
-    """Writes offsets of values of variable width in a page without lists; returns the last.
-
-    row_starts: int64[num_rows], positions in `data`
-    out_def: u16[num_rows], or None; out_offsets: num_rows + 1 offsets of 32 or 64 bits, from 0
-    """
-
-def unzip_row_bytes(
-    data: Buffer, row_starts: Buffer, num_rows: int, bits_def: int, length_bytes: int, out: Buffer
-) -> int:
-    """Copies the bytes of the same values; returns their number."""
 
 def mask_to_ranges(bitmap: Buffer, bit_offset: int, num_bits: int) -> npt.NDArray[np.int64]:
     """Returns the runs of ones among num_bits bits from bit_offset on: half-open ranges, int64[k, 2]."""

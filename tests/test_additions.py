@@ -1,13 +1,14 @@
-"""An encoding, a layout and a kind of index that the format does not have, and an engine, added by the steps of
-docs/architecture.md.
+"""A layout, a kind of index and an engine that are added by the steps of docs/architecture.md, and the files in which
+every encoding is.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,19 +17,17 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.format.encodings import choose, codecs, flat
+from lance_sql import _kernels
+from lance_sql._kernels import ValueCodec
 from lance_sql.format.encodings import wire_v2_1 as encoding_messages
-from lance_sql.format.encodings.blocks import FixedWidth
-from lance_sql.format.encodings.chunk_rows import ChunkRows
-from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Starts
-from lance_sql.format.encodings.tree import Encoding, Flat
+from lance_sql.format.encodings.tree import ByteStreamSplit, Flat, Fsst, InlineBitpacking, Rle, Variable
 from lance_sql.format.file.writer import WrittenFile
 from lance_sql.format.index_files import order, writing
 from lance_sql.format.index_files.index_file import IndexFile
 from lance_sql.format.layouts import encode, pages
 from lance_sql.format.layouts import wire_v2_1 as layout_messages
-from lance_sql.format.layouts.nest import Chain, Slots
-from lance_sql.format.layouts.reading import Reading
+from lance_sql.format.layouts.native import Form, NativePage
+from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.tree import ConstantLayout, Layer, PageLayout
 from lance_sql.providers import adapter
 from lance_sql.reads.scan.predicates import passing
@@ -40,12 +39,12 @@ from lance_sql.reads.scan.system_columns import ROW_ADDRESS
 from lance_sql.store import ByteRange
 from lance_sql.table import index_kinds
 from lance_sql.table.index_kinds import IndexKind
-from lance_sql.values import row_ranges
 from lance_sql.values.arrays import U64
-from lance_sql.values.row_ranges import RowRanges
 from lance_sql.writes.statements import index_building
 from lance_sql.writes.statements.index_building import BuiltKind, Destination
 from tests.sqlite_engine import queries
+
+ROOT = Path(__file__).parents[1]
 
 NUM_ROWS = 20_000
 
@@ -74,51 +73,39 @@ def unknown(path: Path) -> Path:
     return Path(shutil.copytree(path, path.with_name("copy")))
 
 
-# An encoding: words of 64 bits by their lower halves, where the upper ones are zero.
+# An encoding: the files that the guide lists have every one of those that the kernels decode.
+
+CODECS = {
+    ValueCodec.FLAT: Flat,
+    ValueCodec.INLINE_BITPACKING: InlineBitpacking,
+    ValueCodec.BYTE_STREAM_SPLIT: ByteStreamSplit,
+    ValueCodec.RLE: Rle,
+    ValueCodec.VARIABLE: Variable,
+    ValueCodec.FSST: Fsst,
+}
+OTHERS = {ValueCodec.OTHER}
+"""Codecs of no encoding."""
 
 
-@dataclass(frozen=True, slots=True)
-class Halves(Encoding):
-    """The lower halves of words of 64 bits, whose upper halves are zero."""
+def guide(beginning: str) -> str:
+    """The point of "Adding to it" that begins so."""
+    text = (ROOT / "docs" / "architecture.md").read_text().split("## Adding to it")[1]
+    return next(" ".join(point.split()) for point in text.split("\n- ") if point.startswith(beginning))
 
 
-def halves(values: FixedWidth) -> ChunkCodec:
-    plain = flat.chunks(values, choose.CHUNK_BYTES)
-    if values.bits_per_value != 64:
-        return plain
-    words = np.frombuffer(values.data, np.uint64, values.num_values)
-    if (words >> np.uint64(32)).any():
-        return plain
-    lower = FixedWidth(values.num_values, 32, pa.py_buffer(words.astype(np.uint32)))
-    packed = flat.chunks(lower, choose.CHUNK_BYTES // 2)
-
-    def encode_chunks(starts: Starts) -> ChunkedValues:
-        return replace(packed.encode(starts), encoding=Halves())
-
-    return replace(packed, encode=encode_chunks)
-
-
-def read_halves(encoding: Halves, rows: ChunkRows) -> FixedWidth:
-    lower = flat.mini_block(Flat(32), rows)
-    words = np.frombuffer(lower.data, np.uint32, lower.num_values).astype(np.uint64)
-    return FixedWidth(lower.num_values, 64, pa.py_buffer(words))
-
-
-def test_an_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # a message that only files of version 2.3 have stands for the one that the format does not have
-    spelling = encoding_messages.EncodingMember(
-        "range", Halves, lambda message, depth: Halves(), lambda encoding, message: message.SetInParent()
-    )
-    path = tmp_path / "t"
-    with monkeypatch.context() as added:
-        added.setitem(codecs.MINI_BLOCK, Halves, read_halves)
-        added.setitem(encoding_messages.BY_NAME, "range", spelling)
-        added.setitem(encoding_messages.BY_TYPE, Halves, spelling)
-        added.setattr(choose, "PACKINGS", [*choose.PACKINGS, halves])
-        lance_sql.write(table(), path)
-        check(path, table())
-    with pytest.raises(lance_sql.UnsupportedFeature, match=r"encoding \S+ is not supported"):
-        lance_sql.open(unknown(path)).to_table()
+def test_an_encoding() -> None:
+    assert CODECS.keys() | OTHERS == set(ValueCodec)
+    files = re.findall(r"`((?:kernels|lance_sql|format)/[\w/]+\.(?:h|cpp|pyi|py))`", guide("An encoding"))
+    assert len(files) == 8, files
+    for name in files:
+        path = ROOT / ("lance_sql" if name.startswith("format/") else "") / name
+        text = path.read_text()
+        for codec, encoding in CODECS.items():
+            spelled = "k" + "".join(word.capitalize() for word in codec.name.split("_"))
+            word = {".py": encoding.__name__, ".pyi": codec.name}.get(path.suffix, spelled)
+            if path.name != "cells.h":
+                assert re.search(rf"\b{word}\b", text), f"{name} has no {word}"
+    assert {each.type for each in encoding_messages.BY_TYPE.values()} >= set(CODECS.values())
 
 
 # A layout: the values of a page side by side, and nothing else.
@@ -130,7 +117,7 @@ class SideBySide(PageLayout):
 
 
 class SideBySidePage:
-    """A page of this layout, which Python reads."""
+    """A page of this layout, which the reader of values without levels reads."""
 
     num_bytes = 0
 
@@ -138,19 +125,23 @@ class SideBySidePage:
         (self._buffer,) = buffers
         assert len(head) == 0
         assert self._buffer.end - self._buffer.start == 8 * num_rows
+        self._num_rows = num_rows
 
-    def reader(self, chain: Chain, *, is_nested: bool) -> None:
-        return None
+    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange]:
+        reader = _kernels.PageReader.full_zip(
+            self._num_rows,
+            bits_def=0,
+            num_levels=0,
+            value_bytes=8,
+            length_bytes=0,
+            row_starts=None,
+            symbol_table=None,
+            format=(False, 64),
+        )
+        return NativePage(reader, Form(chain.leaf)), self._buffer
 
     def test(self, test: Any, leaf: pa.DataType) -> None:
         return None
-
-    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
-        start = self._buffer.start
-        parts = yield [ByteRange(start + 8 * first, start + 8 * end) for first, end in rows.tolist()]
-        count = row_ranges.count(rows)
-        block = FixedWidth(count, 64, pa.py_buffer(b"".join(map(bytes, parts))))
-        return chain.leaf_array(block, Slots(count, None, 0))
 
 
 def test_a_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

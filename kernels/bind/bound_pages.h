@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -87,7 +88,26 @@ FileParts to_parts(nb::handle list, Keep keep) {
     return parts;
 }
 
+// Holds a buffer as long as the page; nothing if none is given.
+inline std::optional<Bytes> keep(BoundPage& page, const nb::object& buffer) {
+    if (buffer.is_none()) return std::nullopt;
+    page.buffers.push_back(hold(buffer));
+    return page.buffers.back();
+}
+
+// int64: the start of each row, and the end of the last.
+inline std::optional<std::vector<int64_t>> to_row_starts(const nb::object& given, int64_t num_rows) {
+    if (given.is_none()) return std::nullopt;
+    const InputBuffer buffer = hold(given);
+    const int64_t count = num_rows + 1;
+    require_input(buffer, multiply(count, 8), "row_starts");
+    std::vector<int64_t> starts(static_cast<size_t>(count));
+    std::memcpy(starts.data(), Bytes(buffer).data(), starts.size() * sizeof(int64_t));
+    return starts;
+}
+
 void bind_array_pages(nb::class_<BoundPage>& page);
+void bind_nested_pages(nb::class_<BoundPage>& page);
 
 // A column, the readers of whose pages it keeps alive.
 struct BoundColumn {

@@ -1,5 +1,5 @@
-// Binds the kernels as lance_sql._kernels; lance_sql/_kernels.pyi documents the signatures. This file binds the kernels
-// of mini-block pages; other files of this folder bind the others.
+// Binds the kernels as lance_sql._kernels; lance_sql/_kernels.pyi documents the signatures. This file binds
+// numbers, compression and the chunks of mini-block pages; other files of this folder bind the others.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -9,8 +9,9 @@
 #include "bind/interpreter_calls.h"
 #include "bind/python.h"
 #include "bind/shared_numbers.h"
+#include "encodings/chunks.h"
+#include "encodings/compression.h"
 #include "encodings/decode.h"
-#include "layouts/compressed_chunks.h"
 
 using namespace nanobind::literals;
 
@@ -46,7 +47,6 @@ void bind_numbers(nb::module_& m) {
     bind<JsonResult>(m);
     bind<JsonStepKind>(m);
     bind<LevelCodec>(m);
-    bind<LevelKind>(m);
     bind<Metric>(m);
     bind<NamedKind>(m);
     bind<Outcome>(m);
@@ -56,15 +56,6 @@ void bind_numbers(nb::module_& m) {
     bind<ValueCodec>(m);
     bind<ValueOrder>(m);
 }
-
-// Chunks and the buffers that they look into.
-struct BoundChunks {
-    InputBuffer data;
-    Chunks chunks;
-    std::shared_ptr<const DecompressedChunks> decompressed;  // contents of their first buffers, if compressed
-
-    Ranges ranges(Bytes pairs) const { return Ranges(pairs, chunks.table().num_items()); }
-};
 
 // Decompresses if a library is missing; never released.
 nb::object* decompress_in_python = nullptr;
@@ -117,100 +108,10 @@ void bind_chunks(nb::module_& m) {
             "metadata"_a, "num_items"_a, nb::kw_only(), "large"_a, "num_bytes"_a, "has_rep"_a, "has_def"_a,
             "num_buffers"_a)
         .def_prop_ro("num_chunks", [](const ChunkTable& self) { return self.num_chunks(); })
-        .def_prop_ro("num_items", [](const ChunkTable& self) { return self.num_items(); })
-        .def("item_starts", [](const ChunkTable& self) { return to_numpy(self.item_starts()); })
-        .def("byte_offsets", [](const ChunkTable& self) { return to_numpy(self.byte_offsets()); });
-
-    nb::class_<BoundChunks>(m, "Chunks")
-        .def(
-            "__init__",
-            [](BoundChunks* self, const ChunkTable& table, InputBuffer data, Count data_start) {
-                const Chunks chunks(table, data, data_start);
-                new (self) BoundChunks{std::move(data), chunks, nullptr};
-            },
-            "table"_a, "data"_a, "data_start"_a = 0, nb::keep_alive<1, 2>())
-        .def(
-            "decompressed",
-            [](const BoundChunks& self, Choice<Compression> compression, const InputBuffer& ranges) {
-                std::shared_ptr<const DecompressedChunks> decoded;
-                {
-                    Unlocked unlocked;
-                    decoded = std::make_shared<DecompressedChunks>(self.chunks, compression, self.ranges(ranges));
-                }
-                const auto [first_chunk, data, offsets] = decoded->buffers();
-                return BoundChunks{{}, self.chunks.with_first_buffer(first_chunk, data, offsets), std::move(decoded)};
-            },
-            "compression"_a, "ranges"_a, nb::keep_alive<0, 1>())
-        .def_prop_ro("num_decompressed",
-                     [](const BoundChunks& self) { return self.decompressed ? self.decompressed->num_bytes() : 0; });
+        .def_prop_ro("num_items", [](const ChunkTable& self) { return self.num_items(); });
 }
 
-void bind_values(nb::module_& m) {
-    m.def(
-        "flat",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count buffer_index, Count bits_per_value,
-           const OutputBuffer& out) {
-            Unlocked unlocked;
-            flat(c.chunks, c.ranges(ranges), buffer_index, bits_per_value, out);
-        },
-        "c"_a, "ranges"_a, "buffer_index"_a, "bits_per_value"_a, "out"_a);
-    m.def(
-        "inline_bitpacking",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count word_bits, const OutputBuffer& out) {
-            Unlocked unlocked;
-            inline_bitpacking(c.chunks, c.ranges(ranges), word_bits, out);
-        },
-        "c"_a, "ranges"_a, "word_bits"_a, "out"_a);
-    m.def(
-        "byte_stream_split",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count num_bytes, const OutputBuffer& out) {
-            Unlocked unlocked;
-            byte_stream_split(c.chunks, c.ranges(ranges), num_bytes, out);
-        },
-        "c"_a, "ranges"_a, "num_bytes"_a, "out"_a);
-    m.def(
-        "rle",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count value_bits, const OutputBuffer& out) {
-            Unlocked unlocked;
-            rle(c.chunks, c.ranges(ranges), value_bits, out);
-        },
-        "c"_a, "ranges"_a, "value_bits"_a, "out"_a);
-}
-
-void bind_variable(nb::module_& m) {
-    m.def(
-        "variable_offsets",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits, const OutputBuffer& out_offsets,
-           Count out_offset_bits) {
-            Unlocked unlocked;
-            return variable_offsets(c.chunks, c.ranges(ranges), offset_bits, out_offsets, out_offset_bits);
-        },
-        "c"_a, "ranges"_a, "offset_bits"_a, "out_offsets"_a, "out_offset_bits"_a);
-    m.def(
-        "variable_bytes",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits, const OutputBuffer& out) {
-            Unlocked unlocked;
-            return variable_bytes(c.chunks, c.ranges(ranges), offset_bits, out);
-        },
-        "c"_a, "ranges"_a, "offset_bits"_a, "out"_a);
-    m.def(
-        "fsst_bound",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits) {
-            Unlocked unlocked;
-            return num_variable_bytes(c.chunks, c.ranges(ranges), offset_bits);
-        },
-        "c"_a, "ranges"_a, "offset_bits"_a);
-    m.def(
-        "fsst",
-        [](const BoundChunks& c, const InputBuffer& ranges, Count offset_bits, const InputBuffer& symbol_table,
-           Count start_row, const OutputBuffer& out_offsets, Count out_offset_bits, const OutputBuffer& out) {
-            Unlocked unlocked;
-            const FsstProgress done = fsst(c.chunks, c.ranges(ranges), offset_bits, symbol_table, start_row,
-                                           out_offsets, out_offset_bits, out);
-            return std::pair(done.num_rows, done.num_bytes);
-        },
-        "c"_a, "ranges"_a, "offset_bits"_a, "symbol_table"_a, "start_row"_a, "out_offsets"_a, "out_offset_bits"_a,
-        "out"_a);
+void bind_symbols(nb::module_& m) {
     m.def(
         "fsst_values",
         [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data,
@@ -225,31 +126,6 @@ void bind_variable(nb::module_& m) {
         "out_offset_bits"_a, "out"_a);
 }
 
-void bind_levels(nb::module_& m) {
-    m.def(
-        "num_levels",
-        [](const BoundChunks& c, Count first_chunk, Count end_chunk) {
-            return to_numpy(num_levels(c.chunks, first_chunk, end_chunk));
-        },
-        "c"_a, "first_chunk"_a, "end_chunk"_a);
-    m.def(
-        "levels",
-        [](const BoundChunks& c, Count first_chunk, Count end_chunk, Choice<LevelKind> kind, Choice<LevelCodec> codec,
-           Count num_bits, const OutputBuffer& out) {
-            Unlocked unlocked;
-            return levels(c.chunks, first_chunk, end_chunk, kind, {codec, num_bits}, out);
-        },
-        "c"_a, "first_chunk"_a, "end_chunk"_a, "kind"_a, "codec"_a, "num_bits"_a, "out"_a);
-    m.def(
-        "validity",
-        [](const BoundChunks& c, const InputBuffer& ranges, Choice<LevelCodec> codec, Count num_bits, Count threshold,
-           const OutputBuffer& out) {
-            Unlocked unlocked;
-            return validity(c.chunks, c.ranges(ranges), {codec, num_bits}, threshold, out);
-        },
-        "c"_a, "ranges"_a, "codec"_a, "num_bits"_a, "threshold"_a, "out"_a);
-}
-
 }  // namespace
 
 }  // namespace lance
@@ -261,9 +137,7 @@ NB_MODULE(_kernels, m) {
     lance::bind_numbers(m);
     lance::bind_compression(m);
     lance::bind_chunks(m);
-    lance::bind_values(m);
-    lance::bind_variable(m);
-    lance::bind_levels(m);
+    lance::bind_symbols(m);
     lance::bind_arrays(m);
     lance::bind_bloom(m);
     lance::bind_encoding(m);

@@ -11,7 +11,6 @@
 #include "layouts/constant_reader.h"
 #include "layouts/full_zip_reader.h"
 #include "layouts/mini_block_reader.h"
-#include "layouts/nested_reader.h"
 #include "layouts/number_runs_reader.h"
 #include "predicates/zone_bounds.h"
 
@@ -39,13 +38,6 @@ nb::list spans(nb::list columns) {
         result.append(std::move(of_column));
     }
     return result;
-}
-
-// Holds a buffer as long as the page; nothing if none is given.
-std::optional<Bytes> keep(BoundPage& page, const nb::object& buffer) {
-    if (buffer.is_none()) return std::nullopt;
-    page.buffers.push_back(hold(buffer));
-    return page.buffers.back();
 }
 
 BoundPage* constant(Count num_rows, std::pair<bool, Count> format, std::optional<Count> list_size, nb::object value,
@@ -76,14 +68,7 @@ BoundPage* full_zip(Count num_rows, Count bits_def, Count num_levels, Count valu
                          to_format(format, list_size),
                          std::nullopt};
     if (compression) values.compression = *compression;
-    std::optional<std::vector<int64_t>> starts;
-    if (!row_starts.is_none()) {
-        const InputBuffer given = hold(row_starts);
-        const int64_t count = int64_t{num_rows} + 1;
-        require_input(given, multiply(count, 8), "row_starts");
-        starts.emplace(static_cast<size_t>(count));
-        std::memcpy(starts->data(), Bytes(given).data(), starts->size() * sizeof(int64_t));
-    }
+    std::optional<std::vector<int64_t>> starts = to_row_starts(row_starts, num_rows);
     page->reader = std::make_unique<FullZipReader>(values, num_rows, std::move(starts));
     return page.release();
 }
@@ -117,61 +102,6 @@ BoundPage* mini_block(nb::object table, Choice<ValueCodec> codec, Count bits, co
     return page.release();
 }
 
-// (bits of offsets or 0, levels, whether there are empty lists), from the inside
-std::vector<NestedLayer> to_layers(const nb::list& given) {
-    std::vector<NestedLayer> layers;
-    for (nb::handle each : given) {
-        const auto layer = nb::cast<nb::tuple>(each);
-        layers.push_back({to_count(layer[0]), to_count(layer[1]), nb::cast<bool>(layer[2])});
-    }
-    return layers;
-}
-
-EntryRules rules_of(const std::vector<NestedLayer>& layers) {
-    EntryRules rules{0, 0};
-    for (const NestedLayer& layer : layers) {
-        if (rules.max_rep == 0 && !layer.is_list()) rules.max_visible += layer.num_levels;
-        rules.max_rep += layer.is_list();
-    }
-    return rules;
-}
-
-BoundPage* nest(nb::object values, const nb::list& layers, std::unique_ptr<const LevelSource> levels, int64_t num_rows,
-                bool are_null, std::unique_ptr<BoundPage> page) {
-    page->reader = std::make_unique<NestedReader>(*nb::cast<const BoundPage&>(values).reader, to_layers(layers),
-                                                  std::move(levels), num_rows, are_null);
-    page->values = std::move(values);
-    return page.release();
-}
-
-// Around values of which no level is known: structs that are never NULL.
-BoundPage* nested_plain(nb::object values, const nb::list& layers, Count num_rows) {
-    auto levels = std::make_unique<NoLevels>(*nb::cast<const BoundPage&>(values).reader);
-    return nest(std::move(values), layers, std::move(levels), num_rows, false, std::make_unique<BoundPage>());
-}
-
-BoundPage* nested_chunks(nb::object values, const nb::list& layers, Count num_rows, nb::object table,
-                         const Levels& repetition, const Levels& definition, const std::optional<InputBuffer>& starts,
-                         const std::optional<InputBuffer>& ends) {
-    auto page = std::make_unique<BoundPage>();
-    const auto encoding = [](const Levels& given) {
-        return given ? std::optional(LevelEncoding(given->first, given->second)) : std::nullopt;
-    };
-    auto levels = std::make_unique<ChunkLevels>(nb::cast<const ChunkTable&>(table), rules_of(to_layers(layers)),
-                                                encoding(repetition), encoding(definition),
-                                                starts ? Bytes(*starts) : Bytes(), ends ? Bytes(*ends) : Bytes());
-    page->table = std::move(table);
-    return nest(std::move(values), layers, std::move(levels), num_rows, false, std::move(page));
-}
-
-BoundPage* nested_stored(nb::object values, const nb::list& layers, Count num_rows, nb::object repetition,
-                         nb::object definition, bool are_null) {
-    auto page = std::make_unique<BoundPage>();
-    const std::optional<Bytes> rep = keep(*page, repetition);
-    auto levels = std::make_unique<StoredLevels>(rules_of(to_layers(layers)), num_rows, rep, keep(*page, definition));
-    return nest(std::move(values), layers, std::move(levels), num_rows, are_null, std::move(page));
-}
-
 // (bits, whether values are strings, whether some may be NULL, items: their number, bits, offsets or None, and bytes)
 nb::object tested_values(const BoundColumn& column, Count page) {
     const auto found = column.own_pages.find(page);
@@ -191,6 +121,7 @@ nb::object tested_values(const BoundColumn& column, Count page) {
 void bind_pages(nb::module_& m) {
     nb::class_<BoundPage> page(m, "PageReader");
     bind_array_pages(page);
+    bind_nested_pages(page);
     page.def_prop_ro("takes_extents", [](const BoundPage& self) { return self.reader->takes_extents(); });
     page.def_static("mini_block", mini_block, nb::rv_policy::take_ownership, "table"_a, nb::kw_only(), "codec"_a,
                     "bits"_a, "definition"_a.none(), "symbol_table"_a.none(), "items"_a.none(), "format"_a,
@@ -198,13 +129,6 @@ void bind_pages(nb::module_& m) {
         .def_static("full_zip", full_zip, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "bits_def"_a,
                     "num_levels"_a, "value_bytes"_a, "length_bytes"_a, "row_starts"_a.none(), "symbol_table"_a.none(),
                     "format"_a, "list_size"_a.none() = nb::none(), "compression"_a.none() = nb::none())
-        .def_static("nested_plain", nested_plain, nb::rv_policy::take_ownership, "values"_a, "layers"_a, nb::kw_only(),
-                    "num_rows"_a)
-        .def_static("nested_chunks", nested_chunks, nb::rv_policy::take_ownership, "values"_a, "layers"_a,
-                    nb::kw_only(), "num_rows"_a, "table"_a, "repetition"_a.none(), "definition"_a.none(),
-                    "starts_through"_a.none(), "ends_through"_a.none())
-        .def_static("nested_stored", nested_stored, nb::rv_policy::take_ownership, "values"_a, "layers"_a,
-                    nb::kw_only(), "num_rows"_a, "repetition"_a.none(), "definition"_a.none(), "are_null"_a)
         .def_static("constant", constant, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "format"_a,
                     "list_size"_a.none() = nb::none(), "value"_a.none(), "validity"_a.none() = nb::none())
         .def_static("number_runs", number_runs, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "starts"_a,

@@ -113,13 +113,6 @@ struct Shared<LevelCodec> {
 };
 
 template <>
-struct Shared<LevelKind> {
-    static constexpr const char* kName = "LevelKind";
-    static constexpr Member<LevelKind> kMembers[] = {{"REPETITION", LevelKind::kRepetition},
-                                                     {"DEFINITION", LevelKind::kDefinition}};
-};
-
-template <>
 struct Shared<Metric> {
     static constexpr const char* kName = "Metric";
     static constexpr Member<Metric> kMembers[] = {

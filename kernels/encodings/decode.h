@@ -9,7 +9,7 @@
 
 namespace lance {
 
-enum class LevelKind : int { kRepetition = 0, kDefinition = 1 };
+enum class LevelKind { kRepetition, kDefinition };
 
 void flat(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value, MutableBytes out);
 void append_flat_bits(const Chunks& chunks, const Ranges& ranges, int64_t buffer_index, int64_t bits_per_value,
@@ -36,8 +36,6 @@ FsstProgress fsst_values(Bytes offsets, int64_t offset_bits, int64_t num_values,
 std::vector<int64_t> num_levels(const Chunks& chunks, int64_t first_chunk, int64_t end_chunk);
 int64_t levels(const Chunks& chunks, int64_t first_chunk, int64_t end_chunk, LevelKind kind,
                const LevelEncoding& encoding, MutableBytes out);
-int64_t validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
-                 MutableBytes out);
 int64_t append_validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
                         BitWriter& out);
 

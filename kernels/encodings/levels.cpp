@@ -82,12 +82,4 @@ int64_t append_validity(const Chunks& chunks, const Ranges& ranges, const LevelE
     return num_valid;
 }
 
-int64_t validity(const Chunks& chunks, const Ranges& ranges, const LevelEncoding& encoding, int64_t threshold,
-                 MutableBytes out) {
-    BitWriter bits(out);
-    const int64_t num_valid = append_validity(chunks, ranges, encoding, threshold, bits);
-    bits.finish();
-    return num_valid;
-}
-
 }  // namespace lance

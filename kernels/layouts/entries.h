@@ -1,4 +1,4 @@
-// Splits entries into levels and values; documented in lance_sql/_kernels.pyi.
+// Splits levels of entries into layers, and entries of one width into levels and values.
 #pragma once
 
 #include <optional>
@@ -42,27 +42,7 @@ struct RowSelection {
 RowSelection select_rows(Bytes rep, std::optional<Bytes> def, int64_t num_entries, int64_t max_rep, int64_t max_visible,
                          int64_t skip_rows, int64_t num_rows);
 
-struct ZipSize {
-    int64_t num_entries = 0;
-    int64_t num_visible = 0;
-    int64_t num_bytes = 0;  // of the values
-};
-
-struct ZipOutput {
-    std::optional<MutableBytes> rep;
-    std::optional<MutableBytes> def;
-    std::optional<MutableBytes> offsets;
-    MutableBytes values;
-};
-
-ZipSize unzip_scan(Bytes data, int64_t start, int64_t end, const ZipShape& shape);
-ZipSize unzip(Bytes data, int64_t start, int64_t end, const ZipShape& shape, const ZipOutput& out,
-              int64_t out_offset_bits);
 void unzip_fixed(Bytes data, int64_t data_start, const Ranges& ranges, int64_t bits_def, int64_t value_bytes,
                  MutableBytes out_values, std::optional<MutableBytes> out_def);
-int64_t unzip_row_offsets(Bytes data, Bytes row_starts, int64_t num_rows, int64_t bits_def, int64_t length_bytes,
-                          std::optional<MutableBytes> out_def, MutableBytes out_offsets, int64_t out_offset_bits);
-int64_t unzip_row_bytes(Bytes data, Bytes row_starts, int64_t num_rows, int64_t bits_def, int64_t length_bytes,
-                        MutableBytes out);
 
 }  // namespace lance

@@ -248,4 +248,18 @@ std::vector<Entries> StoredLevels::select(const PageBytes&, const Ranges& rows) 
     return parts;
 }
 
+std::vector<int64_t> LevelsOfItems::items_of(const Ranges& rows) const {
+    std::vector<int64_t> pairs = pairs_of(rows);
+    for (int64_t& each : pairs) each = multiply(each, items_per_row_);
+    return pairs;
+}
+
+std::pair<int64_t, int64_t> LevelsOfItems::bytes_of(const Ranges& rows) const {
+    return items_->bytes_of(Ranges(as_bytes(items_of(rows)), multiply(num_rows_, items_per_row_)));
+}
+
+std::vector<Entries> LevelsOfItems::select(const PageBytes& bytes, const Ranges& rows) const {
+    return items_->select(bytes, Ranges(as_bytes(items_of(rows)), multiply(num_rows_, items_per_row_)));
+}
+
 }  // namespace lance

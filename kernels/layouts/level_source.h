@@ -1,7 +1,9 @@
 // The repetition and definition levels of rows, wherever a page keeps them, and the items that belong to them.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "encodings/chunks.h"
@@ -14,9 +16,10 @@ namespace lance {
 // The levels of the entries of some rows, u16 each.
 struct Entries {
     int64_t num_entries = 0;
-    std::optional<MutableBytes> rep;  // empty without lists
-    std::optional<MutableBytes> def;  // nothing if all are zero
-    std::vector<int64_t> items;       // the ranges of their values, as pairs
+    std::optional<MutableBytes> rep;                  // empty without lists
+    std::optional<MutableBytes> def;                  // nothing if all are zero
+    std::vector<int64_t> items;                       // the ranges of their values, as pairs
+    std::optional<int64_t> num_items = std::nullopt;  // of the values, if the ranges are not of their numbers
     PooledBuffer held_rep;
     PooledBuffer held_def;
 };
@@ -88,6 +91,22 @@ class StoredLevels : public LevelSource {
     std::optional<Bytes> rep_;
     std::optional<Bytes> def_;
     std::vector<int64_t> row_starts_;  // with lists
+};
+
+// Rows of several entries each, all of which are rows of another source: items of fixed-size lists.
+class LevelsOfItems : public LevelSource {
+  public:
+    LevelsOfItems(std::unique_ptr<const LevelSource> items, int64_t items_per_row, int64_t num_rows)
+        : items_(std::move(items)), items_per_row_(items_per_row), num_rows_(num_rows) {}
+    std::pair<int64_t, int64_t> bytes_of(const Ranges& rows) const override;
+    std::vector<Entries> select(const PageBytes& bytes, const Ranges& rows) const override;
+
+  private:
+    std::vector<int64_t> items_of(const Ranges& rows) const;
+
+    std::unique_ptr<const LevelSource> items_;
+    int64_t items_per_row_;
+    int64_t num_rows_;
 };
 
 }  // namespace lance

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "arrow/held_arrays.h"
+#include "layouts/composite_reader.h"
 #include "predicates/passed_ranges.h"
 
 namespace lance {
@@ -27,7 +28,8 @@ void unravel_part(const std::vector<PagePart>& parts, size_t number, const Range
     const NestedReader& page = *parts[number].page->nested();
     int64_t num_rows = 0;
     for (Entries& entries : page.entries(parts[number].bytes, rows)) {
-        const int64_t num_items = Ranges(as_bytes(entries.items), page.values().num_rows()).num_items();
+        const int64_t num_items =
+            entries.num_items.value_or(Ranges(as_bytes(entries.items), page.values().num_rows()).num_items());
         page.values().require_bytes(parts[number].bytes, num_items);
         std::vector<NodeSlots> layers = unravel(entries, page.layers(), num_items);
         num_rows += layers.back().num_slots;
@@ -57,15 +59,63 @@ void read_values(const PagePart& part, const Unravelled& piece, ColumnBuilder& o
     }
 }
 
+void read_composites(const PagePart& part, const Unravelled& piece, ValueBuilder& out) {
+    const NestedReader& page = *part.page->nested();
+    const Ranges items(as_bytes(piece.items), page.values().num_rows());
+    const int64_t before = out.num_rows();
+    const PooledBuffer nothing(page.are_null() ? bytes_for_bits(piece.num_items) : 0);
+    if (page.are_null() && piece.num_items > 0) {
+        std::memset(nothing.data(), 0, static_cast<size_t>(bytes_for_bits(piece.num_items)));
+    }
+    const NodeSlots& own = piece.layers[0];
+    const uint8_t* validity = page.are_null() ? nothing.data() : own.num_null > 0 ? own.validity.data() : nullptr;
+    page.values().composite()->append(part.bytes, items, piece.num_items, validity, out);
+    if (out.num_rows() - before != piece.num_items) {
+        fail(piece.num_items, " values became ", out.num_rows() - before);
+    }
+}
+
+// The values of all pieces.
+ArrowArray read_leaves(const std::vector<PagePart>& parts, const std::vector<Unravelled>& pieces, size_t& number) {
+    int64_t num_items = 0;
+    for (const Unravelled& each : pieces) num_items += each.num_items;
+    const PageReader& first = parts[0].page->nested()->values();
+    if (const CompositeReader* composite = first.composite()) {
+        ValueBuilder values(composite->shape(), num_items);
+        for (const Unravelled& each : pieces) {
+            number = each.part;
+            read_composites(parts[each.part], each, values);
+        }
+        return values.finish();
+    }
+    ColumnBuilder values(first.format(), num_items);
+    for (const Unravelled& each : pieces) {
+        number = each.part;
+        read_values(parts[each.part], each, values);
+    }
+    ArrowArray array{};
+    values.finish(array);
+    return array;
+}
+
+bool have_same_values(const PageReader& some, const PageReader& others) {
+    const CompositeReader* one = some.composite();
+    const CompositeReader* other = others.composite();
+    if (one == nullptr || other == nullptr) return one == other && some.format() == others.format();
+    return one->shape() == other->shape();
+}
+
 }  // namespace
 
 NestedReader::NestedReader(const PageReader& values, std::vector<NestedLayer> layers,
-                           std::unique_ptr<const LevelSource> levels, int64_t num_rows, bool are_null)
+                           std::unique_ptr<const LevelSource> levels, int64_t num_rows, bool are_null,
+                           const PageReader* tested)
     : values_(values),
       layers_(std::move(layers)),
       levels_(std::move(levels)),
       num_rows_(num_rows),
-      are_null_(are_null) {
+      are_null_(are_null),
+      tested_(tested) {
     if (layers_.empty() || layers_[0].is_list()) fail("values without a layer of their own");
     bool has_lists = false;
     for (const NestedLayer& layer : layers_) {
@@ -81,14 +131,14 @@ NestedReader::NestedReader(const PageReader& values, std::vector<NestedLayer> la
 ArrowArray read_nested(const std::vector<PagePart>& parts, std::optional<Bytes> flags, size_t& number) {
     if (parts.empty()) fail("an array of no pages");
     const std::vector<NestedLayer>& layers = parts[0].page->nested()->layers();
-    const ColumnFormat format = parts[0].page->format();
+    const PageReader& values = parts[0].page->nested()->values();
     std::vector<Unravelled> pieces;
     int64_t position = 0;
     for (size_t i = 0; i < parts.size(); ++i) {
         number = i;
         const PagePart& part = parts[i];
         const NestedReader* page = part.page->nested();
-        if (page == nullptr || page->format() != format || !have_same_kinds(page->layers(), layers)) {
+        if (page == nullptr || !have_same_values(page->values(), values) || !have_same_kinds(page->layers(), layers)) {
             fail("pages of several formats in one array");
         }
         if (!flags) {
@@ -102,15 +152,8 @@ ArrowArray read_nested(const std::vector<PagePart>& parts, std::optional<Bytes> 
         unravel_part(parts, i, Ranges(as_bytes(passed), page->num_rows()), pieces);
         position += count;
     }
-    int64_t num_items = 0;
-    for (const Unravelled& each : pieces) num_items += each.num_items;
-    ColumnBuilder values(format, num_items);
-    for (const Unravelled& each : pieces) {
-        number = each.part;
-        read_values(parts[each.part], each, values);
-    }
     HeldArrays inside(1);
-    values.finish(inside.arrays[0]);
+    inside.arrays[0] = read_leaves(parts, pieces, number);
     for (size_t layer = 1; layer < layers.size(); ++layer) {
         std::vector<NodeSlots> slots;
         for (Unravelled& each : pieces) slots.push_back(std::move(each.layers[layer]));

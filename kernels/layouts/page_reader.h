@@ -28,6 +28,7 @@ struct PageBytes {
     int64_t size() const { return size_of(data) + (replaced ? size_of(replaced->data) : 0); }
 };
 
+class CompositeReader;
 class NestedReader;
 class ZoneObserver;
 
@@ -73,6 +74,8 @@ class PageReader {
     virtual std::optional<Bytes> stored_values(const PageBytes&, const Ranges&) const { return std::nullopt; }
     // Itself, if its values are inside lists or structs.
     virtual const NestedReader* nested() const { return nullptr; }
+    // Itself, if its values have parts, which only a nested page around them reads.
+    virtual const CompositeReader* composite() const { return nullptr; }
     // Passes the values of the rows to an observer, if their kind has bounds; first_row: of the page in the file.
     virtual void observe(const PageBytes&, const Ranges&, int64_t, ZoneObserver&) const {}
     // Both, of values that are decoded once; all of the flags are set.

@@ -88,17 +88,39 @@ void append_validity(const NodeSlots& slots, BitWriter& out) {
     }
 }
 
+// Keeps the level of the first item of each fixed-size list.
+void keep_first_items(Entries& entries, int64_t list_size) {
+    if (list_size < 1 || entries.num_entries % list_size != 0) {
+        fail(entries.num_entries, " levels of items for lists of ", list_size);
+    }
+    entries.num_entries /= list_size;
+    if (!entries.def) return;
+    uint8_t* levels = entries.def->data();
+    for (int64_t i = 0; i < entries.num_entries; ++i) {
+        store(levels + 2 * i, load<uint16_t>(levels + 2 * i * list_size));
+    }
+    entries.def = entries.def->first(static_cast<size_t>(2 * entries.num_entries));
+}
+
 }  // namespace
 
 std::vector<NodeSlots> unravel(Entries& entries, const std::vector<NestedLayer>& layers, int64_t num_values) {
     std::vector<NodeSlots> slots;
     int64_t base = 0;
     for (size_t at = 0; at < layers.size(); ++at) {
+        if (layers[at].list_size != 1) {
+            const auto is_list = [](const NestedLayer& each) { return each.is_list(); };
+            if (std::any_of(layers.begin() + static_cast<std::ptrdiff_t>(at), layers.end(), is_list)) {
+                fail("fixed-size lists whose items have levels, inside lists");
+            }
+            keep_first_items(entries, layers[at].list_size);
+        }
         slots.push_back(layers[at].is_list() ? list_slots(entries, layers, at, base)
                                              : item_slots(entries, layers, at, base));
         base += layers[at].num_levels;
         const int64_t inside = at == 0 ? num_values : slots[at - 1].num_slots;
-        const int64_t wanted = layers[at].is_list() ? end_of(slots[at], layers[at].offset_bits) : slots[at].num_slots;
+        const int64_t wanted = layers[at].is_list() ? end_of(slots[at], layers[at].offset_bits)
+                                                    : multiply(slots[at].num_slots, layers[at].list_size);
         if (wanted != inside) fail("layer ", at, " over ", wanted, " values, found ", inside);
     }
     return slots;

@@ -10,9 +10,10 @@ namespace lance {
 
 // One layer of a page, the value or a structure around it, with the ways in which its slots are absent.
 struct NestedLayer {
-    int64_t offset_bits;  // of a list; 0: a struct, or the value
-    int64_t num_levels;   // 0 to 2
-    bool has_empty;       // of a list: the last of its levels is that of empty ones
+    int64_t offset_bits;    // of a list; 0: a struct, a fixed-size list, or the value
+    int64_t num_levels;     // 0 to 2
+    bool has_empty;         // of a list: the last of its levels is that of empty ones
+    int64_t list_size = 1;  // of a fixed-size list, whose items have a level each: its items
 
     bool is_list() const { return offset_bits != 0; }
 };

@@ -53,6 +53,7 @@ class ZipCursor {
     }
 
     bool at_end() const { return position_ == end_; }
+    int64_t position() const { return position_; }
 
     ZipEntry next() {
         const uint32_t control = read_control();

@@ -135,22 +135,6 @@ def fsst_encode(value: bytes, symbols: Sequence[bytes]) -> bytes:
     return bytes(codes)
 
 
-def list_layer(
-    rep: Ints, levels: Ints | None, base: int, empty_level: int, max_slot_level: int
-) -> tuple[Ints, npt.NDArray[np.bool_], Ints, Ints | None]:
-    """Offsets, validity, and the levels that remain, of one list layer."""
-    begins = rep > 0
-    if levels is None:
-        starts = np.flatnonzero(begins)
-        return np.append(starts, len(rep)), np.ones(len(starts), bool), rep[begins] - 1, None
-    elements_before = np.concatenate([[0], np.cumsum(levels <= base)])
-    starts = np.flatnonzero(begins & (levels <= max_slot_level))
-    slot_levels = levels[starts]
-    valid = ~((slot_levels > base) & (slot_levels != empty_level))
-    offsets = np.append(elements_before[starts], elements_before[-1])
-    return offsets, valid, rep[begins] - 1, levels[begins]
-
-
 def zip_entry(rep: int, level: int, bits: tuple[int, int], length_bytes: int, value: bytes | None) -> bytes:
     """Control word, length and bytes of one full-zip entry; None: no value."""
     total = sum(bits)

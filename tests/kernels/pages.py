@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from hypothesis import strategies as st
 
 from lance_sql import _kernels as kernels
@@ -49,11 +50,46 @@ class Page:
             num_buffers=self.num_buffers,
         )
 
-    def chunks(self) -> kernels.Chunks:
-        return kernels.Chunks(self.table(), self.data)
-
     def all_items(self) -> Ints:
         return np.array([0, self.num_items])
+
+    def reader(
+        self,
+        codec: kernels.ValueCodec,
+        bits: int,
+        format: tuple[bool, int],
+        *,
+        definition: tuple[kernels.LevelCodec, int] | None = None,
+        symbol_table: bytes | None = None,
+        compression: kernels.Compression | None = None,
+    ) -> kernels.PageReader:
+        """A reader of values without a dictionary."""
+        return kernels.PageReader.mini_block(
+            self.table(),
+            codec=codec,
+            bits=bits,
+            definition=definition,
+            symbol_table=symbol_table,
+            items=None,
+            format=format,
+            keeps_indices=False,
+            compression=compression,
+        )
+
+    def read(self, reader: kernels.PageReader, ranges: Ints, type: pa.DataType) -> pa.Array:
+        """The items of some ranges.
+
+        raises: ValueError for damage
+        """
+        column = kernels.ColumnReader(np.array([0, self.num_items]))
+        column.open(0, reader, 0, len(self.data))
+        rows = np.ascontiguousarray(ranges, np.int64)
+        _, arrays, failure = kernels.read_rows([], [(column, rows, [(0, self.data, 0)])], None)
+        if failure is not None:
+            raise ValueError(failure[3])
+        array = pa.Array._import_from_c(arrays[0].address, type)
+        array.validate(full=True)
+        return array
 
 
 def _pad(data: bytes, filler: int) -> bytes:
@@ -116,11 +152,12 @@ def chunk_sizes(most_log2: int = 6, largest_last: int = 150) -> st.SearchStrateg
 
 @st.composite
 def ranges_of(draw: st.DrawFn, num_items: int) -> Ints:
-    """Everything, or sorted disjoint ranges, also empty and neighbouring ones."""
+    """Everything, or sorted disjoint ranges, also empty and neighbouring ones; at least one item."""
     if draw(st.booleans()):
         return np.array([0, num_items])
     bounds = sorted(draw(st.lists(st.integers(0, num_items), max_size=12)))
-    return np.array(bounds[: len(bounds) // 2 * 2], np.int64)
+    ranges = np.array(bounds[: len(bounds) // 2 * 2], np.int64)
+    return ranges if (np.diff(ranges.reshape(-1, 2), axis=1) > 0).any() else np.array([0, num_items])
 
 
 seeds = st.integers(0, 2**32 - 1)

@@ -3,40 +3,10 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lance_sql import _kernels as kernels
 
-from .pages import Chunk, Page, build, chunk_sizes
-
-
-def plain_page(sizes: list[int], *, large: bool) -> Page:
-    values = np.split(np.arange(sum(sizes), dtype="<u4"), np.cumsum(sizes)[:-1])
-    return build([Chunk(len(v), [v.tobytes()]) for v in values], large=large)
-
-
-@given(chunk_sizes(), st.booleans())
-def test_the_table_has_the_starts_of_chunks(sizes: list[int], large: bool) -> None:
-    page = plain_page(sizes, large=large)
-    table = page.table()
-    assert table.num_chunks == len(sizes)
-    assert table.num_items == sum(sizes)
-    assert table.item_starts().tolist() == [0, *np.cumsum(sizes)]
-    assert table.byte_offsets().tolist() == list(page.byte_offsets)
-
-
-def test_items_of_chunks_that_are_not_in_memory_are_refused() -> None:
-    page = plain_page([4, 4, 4, 3], large=True)
-    start, end = page.byte_offsets[1], page.byte_offsets[3]
-    chunks = kernels.Chunks(page.table(), page.data[start:end], start)
-    out = np.zeros(8, "<u4")
-    kernels.flat(chunks, np.array([4, 12]), 0, 32, out)
-    assert out.tolist() == list(range(4, 12))
-    with pytest.raises(ValueError, match="chunk 0 has bytes 0 to 24, found 24 to 72"):
-        kernels.flat(chunks, np.array([3, 5]), 0, 32, out)
-    with pytest.raises(ValueError, match="chunk 3"):
-        kernels.flat(chunks, np.array([11, 13]), 0, 32, out)
+from .pages import Chunk, Page, build
 
 
 def compressed_page(scheme: kernels.Compression, values: Sequence[np.ndarray]) -> Page:
@@ -55,17 +25,14 @@ def test_compressed_first_buffers_are_decoded_where_items_are_wanted(
 ) -> None:
     numbers = np.arange(3000, dtype="<u4") * 7
     page = compressed_page(scheme, np.split(numbers, [1024, 2048]))
+    reader = page.reader(kernels.ValueCodec.FLAT, 32, (False, 32), compression=scheme)
+    rows = np.array([1030, 1050, 2040, 2060])
     kernels.use_compression_libraries(uses_libraries)
     try:
-        decompressed = page.chunks().decompressed(scheme, np.array([1030, 1050, 2040, 2060]))
+        found = page.read(reader, rows, pa.uint32())
     finally:
         kernels.use_compression_libraries(True)
-    assert decompressed.num_decompressed == 4 * (3000 - 1024)
-    out = np.zeros(5, "<u4")
-    kernels.flat(decompressed, np.array([2046, 2051]), 0, 32, out)
-    assert out.tolist() == numbers[2046:2051].tolist()
-    with pytest.raises(ValueError, match="chunk 0 has no replaced"):
-        kernels.flat(decompressed, np.array([0, 1]), 0, 32, out)
+    assert found.to_pylist() == [*numbers[1030:1050].tolist(), *numbers[2040:2060].tolist()]
 
 
 def test_impossible_compression_ratios_are_refused() -> None:
@@ -75,11 +42,12 @@ def test_impossible_compression_ratios_are_refused() -> None:
         (kernels.Compression.ZSTD, 100, "cannot be decompressed"),
     ]:
         header = size.to_bytes(8 if scheme else 4, "little")
-        chunks = build([Chunk(4, [header + b"garbage that is no frame"])], large=True).chunks()
-        with pytest.raises(ValueError, match=f"chunk 0: .* {message}"):
-            chunks.decompressed(scheme, np.array([0, 4]))
+        page = build([Chunk(4, [header + b"garbage that is no frame"])], large=True)
+        reader = page.reader(kernels.ValueCodec.FLAT, 8, (False, 8), compression=scheme)
+        with pytest.raises(ValueError, match=f"chunk 0: .* {message}|values of 8 bits in chunks"):
+            page.read(reader, page.all_items(), pa.uint8())
     with pytest.raises(ValueError, match="2 is not a Compression"):
-        chunks.decompressed(2, np.array([0, 4]))  # type: ignore[arg-type]  # wrong on purpose
+        page.reader(kernels.ValueCodec.FLAT, 8, (False, 8), compression=2)  # type: ignore[arg-type]  # wrong on purpose
 
 
 @pytest.mark.parametrize(
@@ -110,16 +78,20 @@ def test_tables_that_contradict_the_page_are_refused(
 
 @pytest.mark.parametrize("bounds", [[0, 12], [4, 3], [0, 5, 4, 6], [-1, 2], [0]])
 def test_ranges_must_be_sorted_and_inside_of_the_page(bounds: list[int]) -> None:
-    chunks = plain_page([4, 4, 3], large=True).chunks()
+    page = build([Chunk(4, [bytes(16)]), Chunk(4, [bytes(16)]), Chunk(3, [bytes(12)])], large=True)
+    reader = page.reader(kernels.ValueCodec.FLAT, 32, (False, 32))
     with pytest.raises(ValueError, match="range"):
-        kernels.flat(chunks, np.array(bounds), 0, 32, bytearray(1000))
+        page.read(reader, np.array(bounds), pa.uint32())
 
 
-def test_output_must_be_writable_and_long_enough() -> None:
-    chunks = plain_page([4, 3], large=True).chunks()
-    with pytest.raises(ValueError, match="out needs 28 bytes, found 27"):
-        kernels.flat(chunks, np.array([0, 7]), 0, 32, bytearray(27))
-    with pytest.raises(TypeError):
-        kernels.flat(chunks, np.array([0, 7]), 0, 32, bytes(28))
-    with pytest.raises(TypeError):
-        kernels.flat(chunks, np.array([0, 7]), 0, 32, np.zeros((7, 8), np.uint8)[:, :4])
+def test_items_of_chunks_that_are_not_in_memory_are_refused() -> None:
+    page = build([Chunk(4, [bytes(16)])] * 3, large=True)
+    column = kernels.ColumnReader(np.array([0, 12]))
+    column.open(0, page.reader(kernels.ValueCodec.FLAT, 32, (False, 32)), 0, len(page.data))
+    start, end = page.byte_offsets[1:3]
+    parts = [(0, page.data[start:end], start)]
+    assert kernels.read_rows([], [(column, np.array([4, 8]), parts)], None)[2] is None
+    for rows in ([3, 5], [7, 9]):
+        failure = kernels.read_rows([], [(column, np.array(rows), parts)], None)[2]
+        assert failure is not None
+        assert "chunk" in failure[3]

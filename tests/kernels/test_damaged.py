@@ -3,8 +3,10 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from lance_sql import _kernels as kernels
@@ -12,9 +14,6 @@ from lance_sql import _kernels as kernels
 from . import oracles
 from .pages import Chunk, Output, Page, build, random_values
 from .test_fsst import SYMBOLS, texts
-
-FLAT16, *_, RLE = kernels.LevelCodec
-REPETITION, DEFINITION = kernels.LevelKind
 
 TABLE = oracles.symbol_table(SYMBOLS)
 NUM_ITEMS = 64 + 64 + 30
@@ -49,20 +48,17 @@ PAGES: dict[str, Page] = {
     "fsst": page_of(lambda v: [oracles.variable_chunk(codes(v), 32)]),
 }
 
-Run = Callable[[kernels.Chunks, oracles.Ints, memoryview, memoryview], object]
-RUNS: list[tuple[str, Run]] = [
-    ("plain", lambda c, r, out, _: kernels.flat(c, r, 0, 32, out)),
-    ("plain", lambda c, r, out, _: kernels.flat(c, r, 0, 3, out)),
-    ("plain", lambda c, r, out, _: kernels.byte_stream_split(c, r, 4, out)),
-    ("packed", lambda c, r, out, _: kernels.inline_bitpacking(c, r, 32, out)),
-    ("runs", lambda c, r, out, _: kernels.rle(c, r, 32, out)),
-    ("variable", lambda c, r, out, offsets: kernels.variable_offsets(c, r, 32, offsets, 32)),
-    ("variable", lambda c, r, out, _: kernels.variable_bytes(c, r, 32, out)),
-    ("fsst", lambda c, r, out, offsets: kernels.fsst(c, r, 32, TABLE, 0, offsets, 32, out)),
-    ("plain", lambda c, r, out, _: kernels.validity(c, r, RLE, 0, 1, out)),
-    ("plain", lambda c, r, out, _: kernels.levels(c, 0, 3, REPETITION, FLAT16, 0, out)),
-    ("plain", lambda c, r, out, _: kernels.levels(c, 0, 3, DEFINITION, RLE, 0, out)),
+READ: list[tuple[str, kernels.ValueCodec, int, tuple[bool, int]]] = [
+    ("plain", kernels.ValueCodec.FLAT, 32, (False, 32)),
+    ("plain", kernels.ValueCodec.BYTE_STREAM_SPLIT, 32, (False, 32)),
+    ("packed", kernels.ValueCodec.INLINE_BITPACKING, 32, (False, 32)),
+    ("runs", kernels.ValueCodec.RLE, 32, (False, 32)),
+    ("variable", kernels.ValueCodec.VARIABLE, 32, (True, 32)),
+    ("fsst", kernels.ValueCodec.FSST, 32, (True, 64)),
 ]
+
+
+TYPES = {(False, 32): pa.uint32(), (True, 32): pa.binary(), (True, 64): pa.large_binary()}
 
 
 def damage(rng: np.random.Generator, data: bytes) -> bytes:
@@ -75,30 +71,23 @@ def damage(rng: np.random.Generator, data: bytes) -> bytes:
     return bytes(changed[: rng.integers(0, len(changed) + 1)] if rng.integers(8) == 0 else changed)
 
 
-@pytest.mark.parametrize("index", range(len(RUNS)))
+@pytest.mark.parametrize("index", range(len(READ)))
 def test_damaged_pages_are_refused_or_decoded(index: int) -> None:
-    name, run = RUNS[index]
+    name, codec, bits, format = READ[index]
     page = PAGES[name]
     rng = np.random.default_rng(index)
     num_refused = 0
     for _ in range(ROUNDS):
         bounds = np.sort(rng.integers(0, NUM_ITEMS + 1, 6)) if rng.integers(2) else page.all_items()
-        out, offsets = Output(int(rng.choice([0, 100, 1000, 40_000]))), Output(4 * (NUM_ITEMS + 1))
+        metadata = damage(rng, page.metadata) if rng.integers(4) == 0 else page.metadata
+        damaged = replace(page, metadata=metadata, data=damage(rng, page.data), large=bool(rng.integers(8) == 0))
         try:
-            table = kernels.ChunkTable(
-                damage(rng, page.metadata) if rng.integers(4) == 0 else page.metadata,
-                NUM_ITEMS,
-                large=bool(rng.integers(8) == 0),
-                num_bytes=len(page.data),
-                has_rep=True,
-                has_def=True,
-                num_buffers=page.num_buffers,
+            reader = damaged.reader(codec, bits, format, symbol_table=TABLE if name == "fsst" else None)
+            damaged.read(
+                reader, bounds, (pa.large_binary() if bits < format[1] else pa.binary()) if format[0] else pa.uint32()
             )
-            run(kernels.Chunks(table, damage(rng, page.data)), bounds, out.buffer, offsets.buffer)
         except ValueError:
             num_refused += 1
-        out.array()
-        offsets.array()
     assert 0 < num_refused < ROUNDS
 
 
@@ -118,15 +107,6 @@ def test_damaged_blocks_are_refused_or_decoded() -> None:
             lambda d=damaged, o=out, f=offsets: kernels.fsst_values(
                 d[3], 32, 50, stored, d[2], 0, f.buffer, 32, o.buffer
             ),
-            lambda d=damaged, o=out: kernels.unzip(
-                d[0], 0, len(d[0]), 3, 4, 2, 0, 4, o.buffer, None, None, 32, o.buffer
-            ),
-            lambda d=damaged, o=out: kernels.unzip(
-                d[1], 0, len(d[1]), 7, 4, 2, 3, 0, None, o.buffer, None, 32, o.buffer
-            ),
-            lambda d=damaged, o=out, f=offsets: kernels.list_layer(
-                d[1], d[0], 50, 2, 3, 5, f.buffer, 32, o.buffer, bytearray(100), bytearray(100)
-            ),
         ):
             with suppress(ValueError):
                 call()
@@ -145,10 +125,6 @@ def test_impossible_counts_are_refused(count: int) -> None:
         lambda: kernels.narrow_decimal(b"", count, out),
         lambda: kernels.contains(b"", 32, count, b"", b"x", out),
         lambda: kernels.mask_to_ranges(b"", count, 1),
-        lambda: kernels.unzip_fixed(b"", 0, np.array([0, 1]), 1, 0, count, out, None),
-        lambda: kernels.unzip_scan(b"", count, 0, 0, 0, 0, 1, 0),
-        lambda: kernels.item_layer(b"", count, 0, 0, out),
-        lambda: kernels.select_rows(b"", None, count, 0, 0, 0, 1),
     ):
         with pytest.raises(ValueError, match=r"2\*\*48|needs"):
             call()
@@ -161,10 +137,8 @@ def test_large_counts_need_large_buffers(count: int) -> None:
         lambda: kernels.unpack(b"", 64, 1, count, out),
         lambda: kernels.gather_fixed(b"", 8, count, b"", 1, count, out),
         lambda: kernels.gather_fixed(bytes(8), 8, 1, b"", count, count, out),
-        lambda: kernels.unzip_fixed(b"", 0, np.array([0, count]), count, 0, count, out, None),
         lambda: kernels.narrow_decimal(b"", count, out),
         lambda: kernels.contains(b"", 32, count, b"", b"x", out),
-        lambda: kernels.select_rows(b"", None, count, 0, 0, 0, 1),
     ):
         with pytest.raises(ValueError, match=r"needs|too many"):
             call()

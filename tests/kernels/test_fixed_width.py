@@ -1,6 +1,7 @@
 import zlib
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,35 +9,13 @@ from hypothesis import strategies as st
 from lance_sql import _kernels as kernels
 
 from . import oracles
-from .pages import Chunk, Output, build, chunk_sizes, random_values, ranges_of, seeds, split
+from .pages import Chunk, Output, build, random_values, ranges_of, seeds
 
 WORDS = [8, 16, 32, 64]
 
 
 def uint(bits: int) -> np.dtype[np.unsignedinteger]:
     return np.dtype(f"<u{bits // 8}")
-
-
-@given(st.data(), chunk_sizes(), st.sampled_from([1, 2, 3, 4, 8, 16]), st.booleans(), seeds)
-def test_flat_copies_whole_bytes(data: st.DataObject, sizes: list[int], width: int, large: bool, seed: int) -> None:
-    values = random_values(seed, sum(sizes) * width, np.uint8).reshape(-1, width)
-    page = build([Chunk(len(v), [b"", v.tobytes()]) for v in split(values, sizes)], large=large)
-    ranges = data.draw(ranges_of(page.num_items))
-    expected = oracles.take(values, ranges)
-    out = Output(expected.nbytes)
-    kernels.flat(page.chunks(), ranges, 1, 8 * width, out.buffer)
-    assert out.array().tobytes() == expected.tobytes()
-
-
-@given(st.data(), chunk_sizes(), st.sampled_from([1, 5, 12, 70]), seeds)
-def test_flat_packs_bits_from_bit_0_on(data: st.DataObject, sizes: list[int], bits: int, seed: int) -> None:
-    values = (random_values(seed, sum(sizes) * bits, np.uint8) & 1).reshape(-1, bits)
-    page = build([Chunk(len(v), [oracles.bitmap(v.ravel())]) for v in split(values, sizes)], large=True)
-    ranges = data.draw(ranges_of(page.num_items))
-    expected = oracles.bitmap(oracles.take(values, ranges).ravel())
-    out = Output(len(expected))
-    kernels.flat(page.chunks(), ranges, 0, bits, out.buffer)
-    assert out.array().tobytes() == expected
 
 
 @given(
@@ -62,9 +41,9 @@ def test_inline_bitpacking_unpacks_chunks_of_any_width(
     )
     ranges = data.draw(ranges_of(page.num_items))
     expected = oracles.take(np.concatenate(parts), ranges)
-    out = Output(expected.nbytes)
-    kernels.inline_bitpacking(page.chunks(), ranges, word_bits, out.buffer)
-    assert (out.array(expected.dtype) == expected).all()
+    reader = page.reader(kernels.ValueCodec.INLINE_BITPACKING, word_bits, (False, word_bits))
+    found = page.read(reader, ranges, pa.from_numpy_dtype(expected.dtype))
+    assert found.to_numpy().tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(
@@ -111,34 +90,9 @@ def runs(seed: int, count: int, dtype: np.dtype[np.unsignedinteger]) -> oracles.
     return np.repeat(random_values(seed, count, dtype), rng.geometric(0.02, count))[:count]
 
 
-@given(st.data(), chunk_sizes(11, 3000), st.sampled_from(WORDS), seeds)
-def test_rle_repeats_values(data: st.DataObject, sizes: list[int], value_bits: int, seed: int) -> None:
-    values = runs(seed, sum(sizes), uint(value_bits))
-    page = build(
-        [Chunk(len(v), [part.tobytes() for part in oracles.runs_of(v)]) for v in split(values, sizes)],
-        large=True,
-    )
-    ranges = data.draw(ranges_of(page.num_items))
-    expected = oracles.take(values, ranges)
-    out = Output(expected.nbytes)
-    kernels.rle(page.chunks(), ranges, value_bits, out.buffer)
-    assert (out.array(expected.dtype) == expected).all()
-
-
 @given(st.sampled_from(WORDS), st.integers(0, 2000), seeds)
 def test_run_block_repeats_values(value_bits: int, count: int, seed: int) -> None:
     values = runs(seed, count, uint(value_bits))
     out = Output(values.nbytes)
     kernels.rle_block(oracles.run_block(values), value_bits, count, out.buffer)
     assert (out.array(values.dtype) == values).all()
-
-
-@given(st.data(), chunk_sizes(), st.sampled_from([1, 2, 4, 8, 16]), seeds)
-def test_byte_stream_split_joins_streams(data: st.DataObject, sizes: list[int], width: int, seed: int) -> None:
-    values = random_values(seed, sum(sizes) * width, np.uint8).reshape(-1, width)
-    page = build([Chunk(len(v), [v.T.tobytes()]) for v in split(values, sizes)], large=True)
-    ranges = data.draw(ranges_of(page.num_items))
-    expected = oracles.take(values, ranges)
-    out = Output(expected.nbytes)
-    kernels.byte_stream_split(page.chunks(), ranges, width, out.buffer)
-    assert out.array().tobytes() == expected.tobytes()

@@ -1,6 +1,7 @@
 import random
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,10 +9,15 @@ from hypothesis import strategies as st
 from lance_sql import _kernels as kernels
 
 from . import oracles
-from .pages import Chunk, Output, build, chunk_sizes, ranges_of
-from .test_variable import offsets_of, page_of, widths
+from .pages import Chunk, Output, Page, build
+
+widths = st.sampled_from([32, 64])
 
 SYMBOLS = [b"the ", b"lance", b"a", b"e", b"sq", b"l", b"abcdefgh", b" ", b"t", b"in", b"ing "]
+
+
+def offsets_of(values: list[bytes]) -> oracles.Ints:
+    return np.cumsum([0, *(len(value) for value in values)])
 
 
 def texts(seed: int, count: int, *, escapes: bool) -> list[bytes]:
@@ -36,33 +42,6 @@ def decode_all(page_kernel: object, num_rows: int, out_bits: int, room: int) -> 
         done = rows
 
 
-@given(st.data(), chunk_sizes(5, 40), widths, widths, st.booleans(), st.booleans(), st.sampled_from([1, 500, 10**6]))
-def test_values_of_ranges_are_decoded_in_as_many_calls_as_there_is_room(
-    data: st.DataObject,
-    sizes: list[int],
-    offset_bits: int,
-    out_bits: int,
-    escapes: bool,
-    in_use: bool,
-    room: int,
-) -> None:
-    values = texts(data.draw(st.integers(0, 1000)), sum(sizes), escapes=escapes)
-    stored = [oracles.fsst_encode(value, SYMBOLS) for value in values] if in_use else values
-    page = page_of(stored, sizes, offset_bits, large=True)
-    ranges = data.draw(ranges_of(page.num_items))
-    expected = [value for start, end in ranges.reshape(-1, 2) for value in values[start:end]]
-    table = oracles.symbol_table(SYMBOLS, in_use=in_use)
-    chunks = page.chunks()
-    offsets, decoded = decode_all(
-        lambda start, *out: kernels.fsst(chunks, ranges, offset_bits, table, start, *out),
-        len(expected),
-        out_bits,
-        room,
-    )
-    assert decoded == b"".join(expected)
-    assert offsets.tolist() == offsets_of(expected).tolist()
-
-
 @given(st.integers(0, 1000), widths, widths, st.booleans(), st.sampled_from([1, 500, 10**6]))
 def test_plain_arrays_of_values_are_decoded(
     seed: int, offset_bits: int, out_bits: int, in_use: bool, room: int
@@ -81,16 +60,20 @@ def test_plain_arrays_of_values_are_decoded(
     assert offsets.tolist() == offsets_of(values).tolist()
 
 
+def page_of(values: list[bytes]) -> Page:
+    return build([Chunk(len(values), [oracles.variable_chunk(values, 32)])], large=True)
+
+
+def read(page: Page, table: bytes) -> list[bytes]:
+    reader = page.reader(kernels.ValueCodec.FSST, 32, (True, 32), symbol_table=table)
+    values: list[bytes] = page.read(reader, page.all_items(), pa.binary()).to_pylist()
+    return values
+
+
 def test_values_longer_than_a_block_are_decoded() -> None:
     values = [b"lance sql " * 3000, b"", b"\xff" * 5000, b"a"]
     stored = [oracles.fsst_encode(value, SYMBOLS) for value in values]
-    page = page_of(stored, [4], 32, large=True)
-    out, offsets = bytearray(8 * sum(map(len, stored)) + 8), np.zeros(5, np.int32)
-    table = oracles.symbol_table(SYMBOLS)
-    rows, num_bytes = kernels.fsst(page.chunks(), page.all_items(), 32, table, 0, offsets, 32, out)
-    assert rows == 4
-    assert out[:num_bytes] == b"".join(values)
-    assert offsets.tolist() == offsets_of(values).tolist()
+    assert read(page_of(stored), oracles.symbol_table(SYMBOLS)) == values
 
 
 @pytest.mark.parametrize(
@@ -102,14 +85,12 @@ def test_values_longer_than_a_block_are_decoded() -> None:
     ],
 )
 def test_damaged_codes_are_refused(values: list[bytes], message: str) -> None:
-    page = page_of(values, [2], 32, large=True)
-    table = oracles.symbol_table(SYMBOLS)
     with pytest.raises(ValueError, match=f"chunk 0: .*{message}"):
-        kernels.fsst(page.chunks(), page.all_items(), 32, table, 0, bytearray(12), 32, bytearray(1000))
+        read(page_of(values), oracles.symbol_table(SYMBOLS))
 
 
 def test_damaged_symbol_tables_are_refused() -> None:
-    page = build([Chunk(1, [oracles.variable_chunk([b"\0"], 32)])], large=True)
+    page = page_of([b"\0"])
     good = oracles.symbol_table(SYMBOLS)
     lengths = 8 + 8 * len(SYMBOLS)
     for table, message in [
@@ -119,4 +100,4 @@ def test_damaged_symbol_tables_are_refused() -> None:
         (good[:lengths] + b"\x09" + good[lengths + 1 :], "symbol 0 has a length of 9"),
     ]:
         with pytest.raises(ValueError, match=message):
-            kernels.fsst(page.chunks(), page.all_items(), 32, table, 0, bytearray(8), 32, bytearray(100))
+            read(page, table)

@@ -7,7 +7,7 @@ from lance_sql import _kernels as kernels
 
 from . import oracles
 from .pages import Output, random_values, seeds
-from .test_variable import offsets_of, widths
+from .test_fsst import offsets_of, widths
 
 index_widths = st.sampled_from([8, 16, 32, 64])
 

@@ -12,8 +12,8 @@ import pytest
 from lance_sql import _kernels as kernels
 from lance_sql._kernels import ShapeKind
 
-LIST, STRUCT = (32, 2, True), (0, 1, False)
-VALUE = (0, 1, False)
+LIST, STRUCT = (32, 2, True, 1), (0, 1, False, 1)
+VALUE = (0, 1, False, 1)
 _SEVEN = bytes([7, 0, 0, 0])
 
 
@@ -26,7 +26,7 @@ def refuse(in_test: bool, column: int, page: int | None, message: str, is_unsupp
 
 
 def leaf(
-    layers: Sequence[tuple[int, int, bool]],
+    layers: Sequence[tuple[int, int, bool, int]],
     num_rows: int,
     repetition: Sequence[int] | None,
     definition: Sequence[int],

@@ -11,7 +11,6 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import FixedWidth
-from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
 from lance_sql.format.encodings.tree import Bitpacked, InlineBitpacking, OutOfLineBitpacking
 from lance_sql.values.arrays import I64, U8
@@ -23,13 +22,6 @@ MAX_ZEROS = 1 << 24
 """Limit of values of 0 bits, which take no bytes, in one block; more count as damage."""
 
 _UNPACKED_VALUES = 1 << 16
-
-
-def mini_block(encoding: InlineBitpacking, rows: ChunkRows) -> FixedWidth:
-    """Decodes the values of `rows`; every chunk is one group with its own width."""
-    out = pa.allocate_buffer(rows.num_items * encoding.word_bits // 8)
-    _kernels.inline_bitpacking(rows.chunks, rows.ranges, encoding.word_bits, out)
-    return FixedWidth(rows.num_items, encoding.word_bits, out)
 
 
 def chunks(values: FixedWidth) -> ChunkCodec:

@@ -3,9 +3,7 @@
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.encodings.blocks import FixedWidth
-from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
 from lance_sql.format.encodings.tree import ByteStreamSplit, Flat
 
@@ -22,13 +20,3 @@ def chunks(values: FixedWidth) -> ChunkCodec:
         return ChunkedValues(ByteStreamSplit(Flat(8 * width)), (Parts(out, starts * width),))
 
     return ChunkCodec((CHUNK_BYTES // width).bit_length() - 1, values.data.size, encode)
-
-
-def mini_block(encoding: ByteStreamSplit, rows: ChunkRows) -> FixedWidth:
-    """Decodes the values of `rows`: stream j of a chunk contains byte j (little endian) of its values."""
-    inner = encoding.values
-    if not isinstance(inner, Flat) or inner.bits_per_value not in (16, 32, 64, 128):
-        raise UnsupportedFeature(f"byte stream split over {inner} is not supported")
-    out = rows.allocate(inner.bits_per_value)
-    _kernels.byte_stream_split(rows.chunks, rows.ranges, inner.bits_per_value // 8, out)
-    return FixedWidth(rows.num_items, inner.bits_per_value, out)

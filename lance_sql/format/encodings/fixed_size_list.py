@@ -2,16 +2,13 @@
 
 import math
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings import flat
-from lance_sql.format.encodings.blocks import Block, FixedWidth, Lists, Nulls
-from lance_sql.format.encodings.chunk_rows import ChunkRows
+from lance_sql.format.encodings.blocks import FixedWidth, Lists
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Starts, log2_items
 from lance_sql.format.encodings.tree import Constant, Encoding, FixedSizeList, Flat
 from lance_sql.values.arrays import BoolMask
@@ -36,73 +33,6 @@ def levels(encoding: FixedSizeList) -> tuple[list[FixedSizeList], Encoding]:
     if not isinstance(inner, Flat):
         raise UnsupportedFeature(f"fixed-size lists of items encoded as {inner} are not supported")
     return lists, inner
-
-
-def mini_block(encoding: FixedSizeList, rows: ChunkRows) -> Block:
-    """Decodes the lists of `rows`: chunk buffers are a bitmap for each level with nulls, then the items."""
-    lists, items = levels(encoding)
-    buffer_index = 0
-    width = 1
-    bitmaps: list[pa.Buffer | None] = []
-    for level in lists:
-        width *= level.dimension
-        bitmaps.append(_take_bits(rows, buffer_index, width) if level.has_validity else None)
-        buffer_index += level.has_validity
-    block: Block
-    if isinstance(items, Flat):
-        bits = width * items.bits_per_value
-        block = FixedWidth(rows.num_items * width, items.bits_per_value, _take_bits(rows, buffer_index, bits))
-    else:
-        block = Nulls(rows.num_items * width)
-    return _nest(lists, bitmaps, block)
-
-
-def per_value(encoding: FixedSizeList, data: pa.Buffer, num_values: int) -> Block:
-    """Decodes the lists of a full-zip page: each value is its bitmaps, in whole bytes each, then its items."""
-    lists, items = levels(encoding)
-    item_bits = items.bits_per_value if isinstance(items, Flat) else 0
-    widths = np.cumprod([level.dimension for level in lists]).tolist()
-    sizes = [(width + 7) // 8 if level.has_validity else 0 for level, width in zip(lists, widths, strict=True)]
-    sizes.append((widths[-1] * item_bits + 7) // 8)
-    if data.size != num_values * sum(sizes):
-        raise CorruptFile(f"{num_values} lists of {sum(sizes)} bytes each, found {data.size} bytes")
-    num_items = num_values * widths[-1]
-    if sizes[-1] == sum(sizes) and item_bits and item_bits % 8 == 0:
-        return _nest(lists, [None] * len(lists), FixedWidth(num_items, item_bits, data))
-    table = np.frombuffer(data, np.uint8).reshape(num_values, sum(sizes))
-    edges = np.cumsum([0, *sizes]).tolist()
-    parts = [table[:, start:end] for start, end in pairwise(edges)]
-    bitmaps = [
-        _repack(part, width) if level.has_validity else None
-        for level, width, part in zip(lists, widths, parts, strict=False)
-    ]
-    block: Block
-    if item_bits == 0:
-        block = Nulls(num_items)
-    elif item_bits % 8:
-        block = FixedWidth(num_items, item_bits, _repack(parts[-1], widths[-1] * item_bits))
-    else:
-        block = FixedWidth(num_items, item_bits, pa.py_buffer(np.ascontiguousarray(parts[-1])))
-    return _nest(lists, bitmaps, block)
-
-
-def _repack(rows: "np.ndarray[tuple[int, int], np.dtype[np.uint8]]", num_bits: int) -> pa.Buffer:
-    """Returns the first `num_bits` bits of every row, without the padding of its last byte."""
-    bits = np.unpackbits(rows, axis=1, count=num_bits, bitorder="little")
-    return pa.py_buffer(np.packbits(bits, bitorder="little"))
-
-
-def _take_bits(rows: ChunkRows, buffer_index: int, bits_per_value: int) -> pa.Buffer:
-    out = rows.allocate(bits_per_value)
-    _kernels.flat(rows.chunks, rows.ranges, buffer_index, bits_per_value, out)
-    return out
-
-
-def _nest(lists: list[FixedSizeList], bitmaps: list[pa.Buffer | None], items: Block) -> Block:
-    block = items
-    for level, bitmap in zip(reversed(lists), reversed(bitmaps), strict=True):
-        block = Lists(block.num_values // level.dimension, level.dimension, block, bitmap)
-    return block
 
 
 def shape(lists: Lists) -> tuple[list[Lists], FixedWidth, FixedSizeList]:

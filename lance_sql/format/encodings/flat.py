@@ -6,7 +6,6 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import FixedWidth
-from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
 from lance_sql.format.encodings.tree import Flat
 
@@ -15,14 +14,6 @@ CHUNK_ITEMS = 4096
 
 CHUNK_BITS = 1 << 14
 """Booleans of a chunk."""
-
-
-def mini_block(encoding: Flat, rows: ChunkRows) -> FixedWidth:
-    """Decodes the values of `rows`; booleans stay packed."""
-    bits = encoding.bits_per_value
-    out = rows.allocate(bits)
-    _kernels.flat(rows.chunks, rows.ranges, 0, bits, out)
-    return FixedWidth(rows.num_items, bits, out)
 
 
 def chunks(values: FixedWidth, most_bytes: int) -> ChunkCodec:

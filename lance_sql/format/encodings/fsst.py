@@ -12,7 +12,6 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings import variable
 from lance_sql.format.encodings.blocks import VariableWidth
-from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues
 from lance_sql.format.encodings.tree import Fsst, Variable
 from lance_sql.values.arrays import U8
@@ -39,17 +38,6 @@ _WORTHWHILE = 0.95
 """If codes take more than this share of the bytes, FSST is not used."""
 
 Decode = Callable[[int, pa.Buffer, pa.Buffer], tuple[int, int]]
-
-
-def mini_block(encoding: Fsst, rows: ChunkRows) -> VariableWidth:
-    """Decodes the values of `rows`."""
-    bits = offset_bits(encoding)
-    compressed = _kernels.fsst_bound(rows.chunks, rows.ranges, bits)
-
-    def decode(start: int, offsets: pa.Buffer, data: pa.Buffer) -> tuple[int, int]:
-        return _kernels.fsst(rows.chunks, rows.ranges, bits, encoding.symbol_table, start, offsets, bits, data)
-
-    return _grow(decode, encoding.symbol_table, rows.num_items, bits, compressed)
 
 
 def encode(values: VariableWidth) -> tuple[Fsst, VariableWidth] | None:

@@ -5,7 +5,6 @@ the size. Source: message General.
 """
 
 import struct
-from dataclasses import replace
 from functools import cache
 from itertools import accumulate, pairwise
 
@@ -15,7 +14,6 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, InvalidArgument
 from lance_sql.format.encodings.blocks import VariableWidth
-from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
 from lance_sql.format.encodings.tree import Compression, General
 
@@ -151,27 +149,6 @@ def _part(value: pa.Buffer) -> pa.Buffer:
 def _pieces(values: VariableWidth) -> list[pa.Buffer]:
     bounds = np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1).tolist()
     return [values.data.slice(start, end - start) for start, end in pairwise(bounds)]
-
-
-def inflate(compression: Compression, rows: ChunkRows) -> ChunkRows:
-    """Decompresses the first value buffer of the chunks of these items, and of no other chunks.
-
-    raises: ValueError for damaged buffers
-    """
-    chunks = rows.chunks.decompressed(KERNEL_COMPRESSIONS[compression], rows.ranges)
-    return replace(rows, chunks=chunks, num_bytes=rows.num_bytes + chunks.num_decompressed)
-
-
-def per_value(compression: Compression, values: VariableWidth) -> VariableWidth:
-    """Decompresses `values`, each of which is compressed individually."""
-    bounds = np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1).tolist()
-    pieces = [decompress(compression, values.data.slice(start, end - start)) for start, end in pairwise(bounds)]
-    offsets = np.zeros(values.num_values + 1, np.int64)
-    np.cumsum([piece.size for piece in pieces], out=offsets[1:])
-    if values.offset_bits == 32 and offsets[-1] > np.iinfo(np.int32).max:
-        raise CorruptFile(f"{offsets[-1]} bytes of values are more than 32-bit offsets can reach")
-    narrowed = offsets.astype(f"<i{values.offset_bits // 8}")
-    return VariableWidth(values.num_values, values.offset_bits, pa.py_buffer(narrowed), pa.py_buffer(b"".join(pieces)))
 
 
 def library(compression: Compression) -> str:

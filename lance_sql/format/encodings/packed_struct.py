@@ -6,10 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.encodings import fixed_size_list, variable
 from lance_sql.format.encodings.blocks import Block, FixedWidth, Lists, Struct, VariableWidth
-from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
 from lance_sql.format.encodings.tree import Flat, PackedField, PackedStruct, Variable, VariablePackedStruct
 from lance_sql.values.arrays import I64
@@ -79,18 +78,6 @@ def _zip_cells(pieces: list[tuple[pa.Buffer, I64, I64]], num_rows: int) -> Varia
     return VariableWidth(num_rows, 64, pa.py_buffer(offsets), out)
 
 
-def mini_block(encoding: PackedStruct, rows: ChunkRows) -> Struct:
-    """Decodes the rows: fields of fixed width in field order, without padding."""
-    bits = encoding.field_bits
-    if not bits or any(width % 8 for width in bits):
-        raise UnsupportedFeature(f"packed structs with fields of {bits} bits are not supported")
-    if encoding.values != Flat(sum(bits)):
-        raise CorruptFile(f"packed structs of {sum(bits)} bits encoded as {encoding.values}")
-    out = rows.allocate(sum(bits))
-    _kernels.flat(rows.chunks, rows.ranges, 0, sum(bits), out)
-    return split_rows(FixedWidth(rows.num_items, sum(bits), out), bits)
-
-
 def split_rows(rows: FixedWidth, field_bits: tuple[int, ...]) -> Struct:
     """Splits rows into their adjacent fields, each a number of whole bytes."""
     table = np.frombuffer(rows.data, np.uint8).reshape(rows.num_values, rows.bits_per_value // 8)
@@ -99,50 +86,3 @@ def split_rows(rows: FixedWidth, field_bits: tuple[int, ...]) -> Struct:
     for width, (start, end) in zip(field_bits, pairwise(edges), strict=True):
         fields.append(FixedWidth(rows.num_values, width, pa.py_buffer(np.ascontiguousarray(table[:, start:end]))))
     return Struct(rows.num_values, tuple(fields))
-
-
-class FieldPosition:
-    """A position in each of many byte strings, advanced by one field at a time.
-
-    Each row of a variable packed struct is one string: fields of fixed width without a length, others after their
-    length. The string of a NULL row is empty; its fields become zeros and empty strings.
-    """
-
-    def __init__(self, values: VariableWidth) -> None:
-        bounds = np.frombuffer(values.offsets, f"<i{values.offset_bits // 8}", values.num_values + 1).astype(np.int64)
-        self._data = values.data
-        self._present = np.flatnonzero(bounds[1:] > bounds[:-1])
-        self._at, self._end = bounds[:-1][self._present], bounds[1:][self._present]
-        self.num_values = values.num_values
-
-    def fixed(self, num_bytes: int) -> pa.Buffer:
-        """Returns the next `num_bytes` bytes of every row, concatenated."""
-        taken = self._take(np.full(len(self._present), num_bytes, np.int64))
-        if len(self._present) == self.num_values:
-            return taken
-        rows = np.zeros((self.num_values, num_bytes), np.uint8)
-        rows[self._present] = np.frombuffer(taken, np.uint8).reshape(-1, num_bytes)
-        return pa.py_buffer(rows)
-
-    def variable(self, length_bits: int) -> VariableWidth:
-        """Returns the next byte string of every row, after its length of `length_bits` bits."""
-        lengths = np.frombuffer(self.fixed(length_bits // 8), f"<u{length_bits // 8}")
-        if len(lengths) and int(lengths.max()) > self._data.size:
-            raise CorruptFile(f"a packed field of {int(lengths.max())} bytes in {self._data.size} bytes of rows")
-        offsets = np.zeros(self.num_values + 1, np.int64)
-        np.cumsum(lengths, out=offsets[1:])
-        data = self._take(lengths[self._present].astype(np.int64))
-        return VariableWidth(self.num_values, 64, pa.py_buffer(offsets), data)
-
-    def finish(self) -> None:
-        """Raises CorruptFile unless every row was consumed."""
-        if not np.array_equal(self._at, self._end):
-            raise CorruptFile("rows of a packed struct are longer than their fields")
-
-    def _take(self, lengths: I64) -> pa.Buffer:
-        if (self._at + lengths > self._end).any():
-            raise CorruptFile("a row of a packed struct ends inside a field")
-        out = pa.allocate_buffer(int(lengths.sum()))
-        _kernels.gather_ranges(self._data, self._at, lengths, out)
-        self._at += lengths
-        return out

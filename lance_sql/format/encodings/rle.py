@@ -6,7 +6,6 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.blocks import FixedWidth
-from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
 from lance_sql.format.encodings.tree import Flat, Rle
 
@@ -28,14 +27,6 @@ def value_bits(encoding: Rle) -> int:
     if not isinstance(encoding.values, Flat) or encoding.values.bits_per_value not in _VALUE_BITS:
         raise UnsupportedFeature(f"run values encoded as {encoding.values} are not supported")
     return encoding.values.bits_per_value
-
-
-def mini_block(encoding: Rle, rows: ChunkRows) -> FixedWidth:
-    """Decodes the values of `rows`: buffer 0 of a chunk has the run values, buffer 1 the lengths."""
-    bits = value_bits(encoding)
-    out = pa.allocate_buffer(rows.num_items * bits // 8)
-    _kernels.rle(rows.chunks, rows.ranges, bits, out)
-    return FixedWidth(rows.num_items, bits, out)
 
 
 def num_changes(values: FixedWidth) -> int:

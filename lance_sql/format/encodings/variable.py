@@ -10,7 +10,6 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import VariableWidth
-from lance_sql.format.encodings.chunk_rows import ChunkRows
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
 from lance_sql.format.encodings.tree import Variable
 from lance_sql.values.arrays import I64
@@ -19,16 +18,6 @@ CHUNK_BYTES = 1 << 13
 """Bytes of a chunk with its offsets: enough to compensate for its header, few enough to be read for one string."""
 
 CHUNK_ITEMS = 4096
-
-
-def mini_block(encoding: Variable, rows: ChunkRows) -> VariableWidth:
-    """Decodes the values of `rows`: offsets in a chunk count from the start of the chunk's buffer."""
-    bits = encoding.offset_bits
-    offsets = pa.allocate_buffer((rows.num_items + 1) * bits // 8)
-    total = _kernels.variable_offsets(rows.chunks, rows.ranges, bits, offsets, bits)
-    data = pa.allocate_buffer(total)
-    _kernels.variable_bytes(rows.chunks, rows.ranges, bits, data)
-    return VariableWidth(rows.num_items, bits, offsets, data)
 
 
 def chunks(values: VariableWidth, most_bytes: int, chunk_bytes: int = CHUNK_BYTES) -> ChunkCodec:

@@ -1,7 +1,7 @@
 """Columns of files 2.1 and 2.2: one for each leaf of a field, with the levels of its nesting."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -16,7 +16,7 @@ from lance_sql.format.file.metadata_v2 import ColumnMetadata, PageMetadata
 from lance_sql.format.file.native_columns import NativeColumn, NativeRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
-from lance_sql.format.layouts import nested
+from lance_sql.format.layouts.blob import BlobPage
 from lance_sql.format.layouts.native import Form
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import Page, concat
@@ -25,7 +25,6 @@ from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
 from lance_sql.format.layouts.tree import ConstantLayout, FullZip, Layer, MiniBlock
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import ByteRange
-from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
@@ -142,7 +141,8 @@ class LeafColumn:
         chain = self.chain
         # inside structs and lists, a document without bytes is NULL as well
         is_changed = (chain.stored is not None or chain.finish is not None) and not self._are_documents
-        if is_changed or depth > len(chain.outer) + 1:
+        # an empty struct is stored like NULLs
+        if is_changed or chain.is_empty_struct or depth > len(chain.outer) + 1:
             return None
         with self.at(page):
             metadata = self.metadata.pages[page]
@@ -158,12 +158,12 @@ class LeafColumn:
 
     def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
         chain = self.chain.in_kernels
-        if self.why_python is not None or not (is_nested or chain.is_in_structs):
+        if not is_nested and (not chain.is_in_structs or self.is_converted):
             return None
         if self.chain.is_json and chain.outer and not is_nested:
             # tests see documents without bytes, which are NULL
             return None
-        return column_cache.open_rows(
+        found = column_cache.open_rows(
             self.file,
             self.index,
             lambda: self.row_starts,
@@ -171,14 +171,19 @@ class LeafColumn:
             self._where,
             rows,
             self._open_pages,
-            is_nested=is_nested and bool(chain.outer),
+            is_nested=is_nested and (bool(chain.outer) or chain.is_empty_struct),
             opening=opening,
             texts=self.chain.type if self.chain.is_json else None,
         )
+        return replace(found, finished=self.chain) if self.is_converted else found
 
-    @cached_property
+    @property
+    def is_converted(self) -> bool:
+        return self.chain.finish is not None and not self.chain.is_json
+
+    @property
     def why_python(self) -> str | None:
-        return nested.why_python(self.chain.in_kernels)
+        return None
 
     def described(self, page: int) -> str:
         return title(self.metadata.pages[page].layout)
@@ -229,18 +234,16 @@ class LeafColumn:
         return run(self._reading(numbers), self.file.bytes.fetch)
 
     def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
+        """See `Column`; blobs, whose places are known after their descriptors were read."""
         parts = split_by_page(self.row_starts, rows)
         pages = yield from self._reading([number for number, _ in parts])
-        readings = [self._decoded(number, inside, page) for (number, inside), page in zip(parts, pages, strict=True)]
+        readings = [self._blobs(number, inside, page) for (number, inside), page in zip(parts, pages, strict=True)]
         return concat((yield from interleaved(readings)))
 
-    def _decoded(self, number: int, rows: RowRanges, page: Page) -> Reading[pa.Array]:
+    def _blobs(self, number: int, rows: RowRanges, page: Page) -> Reading[pa.Array]:
         with self.at(number):
-            array = yield from page.decode(rows, self.chain, self.file.bytes.gap)
-            # levels that belong to no layer make rows disappear
-            if len(array) != row_ranges.count(rows):
-                raise CorruptFile(f"{row_ranges.count(rows)} rows became {len(array)}")
-            return array
+            assert isinstance(page, BlobPage)
+            return (yield from page.decode(rows, self.chain))
 
     def at(self, page: int) -> at:
         """Returns the context that adds the page to errors."""

@@ -16,8 +16,10 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.errors import LanceError
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages, PageParts
+from lance_sql.format.layouts.array_tree import ArrayPage
 from lance_sql.format.layouts.matching import TestedValues, ValueTest
 from lance_sql.format.layouts.native import Form
 from lance_sql.format.layouts.nest import Chain, with_leaves
@@ -58,6 +60,7 @@ class NativeColumn:
         "_lock",
         "_num_closed",
         "_pages",
+        "_refusals",
         "_row_starts",
         "_tests",
         "_whole",
@@ -94,6 +97,7 @@ class NativeColumn:
         self._num_closed = num_pages
         self._forms: list[Form | None] = [None] * num_pages
         self._pages: dict[int, KnownPage] | None = None
+        self._refusals: dict[int, LanceError] = {}
         self._whole: dict[int, int] | None = None
         self._tests: dict[ValueTest, _ColumnTest] | None = None
         self._all_items: Items | None = None
@@ -134,6 +138,8 @@ class NativeColumn:
                 native, data = opened
                 self.reader.open(number, native.reader, data.start, data.end)
                 self._forms[number] = self._shared(native.form)
+                if native.refusal is not None:
+                    self._refusals[number] = native.refusal
                 if data.end > data.start and not native.reader.takes_extents:
                     if self._whole is None:
                         self._whole = {}
@@ -165,6 +171,14 @@ class NativeColumn:
                     return other
         return form
 
+    def require_readers(self, pages: Sequence[int]) -> None:
+        """Raises the error of the first of the pages whose values nothing can read, with its place."""
+        for page in pages:
+            refusal = self._refusals.get(page)
+            if refusal is not None:
+                with self.where(page):
+                    raise type(refusal)(refusal.message)
+
     def form(self, pages: Sequence[int]) -> Form | None:
         """Returns the form of the pages; None if they have several, or one that the kernels do not support."""
         first = self._forms[pages[0]]
@@ -172,8 +186,8 @@ class NativeColumn:
 
     def pieces(self, rows: RowRanges, pages: Sequence[int]) -> Iterator[tuple[Form | None, RowRanges, Sequence[int]]]:
         """Splits rows into pieces of one form each, which become one array. The form is None for pieces that
-        Python decodes, of pages that the kernels do not support or for which they need far more than the rows; see
-        `read_over`.
+        Python decodes: blobs, and in files up to 2.0 pages that the kernels do not support, or of which they need far
+        more than the rows; see `read_over`.
 
         pages: with the rows
         """
@@ -187,8 +201,9 @@ class NativeColumn:
             several = list(group)
             if number is not None:
                 parts = self._near(number, rows)
-                # readers that need the whole page are no help
-                yield from ((form if len(parts) > 1 else None, part, several) for part in parts)
+                # a reader that needs the whole page is no help
+                is_left = len(parts) == 1 and self._pages is not None and isinstance(self._pages[number], ArrayPage)
+                yield from ((None if is_left else form, part, several) for part in parts)
                 continue
             first, end = self.first_row(several[0]), self.first_row(several[-1] + 1)
             yield form, np.ascontiguousarray(row_ranges.clip(rows, first, end)), several
@@ -243,23 +258,20 @@ class NativeColumn:
             return form.finish(pa.Array._import_from_c(array.address, form.type), self.leaf)
         if form.items is None and not form.makes_items:
             return pa.Array._import_from_c(array.address, self._chain.type)
-        return _with_leaves(
-            pa.Array._import_from_c(array.address, with_leaves(self._chain, form.type).type),
-            self._chain.type,
-            lambda leaves: form.finish(leaves, self.leaf),
-        )
+        array = pa.Array._import_from_c(array.address, with_leaves(self._chain, form.type).type)
+        return with_finished_leaves(array, self._chain, lambda leaves: form.finish(leaves, self.leaf))
 
     def items(self, pages: Sequence[int]) -> Items | None:
         """Returns the dictionary items of values; None if the pages have several types, or are not supported by the
         kernels."""
         changes: list[tuple[int, pa.Array | int]] = []
-        types: set[pa.DataType | None] = set()
+        types: set[tuple[pa.DataType | None, bool]] = set()
         for page in pages:
             form = self._forms[page]
             if form is None:
                 return None
             items = kinds.offset_bits(form.type) if form.makes_items else form.items
-            types.add(form.type if items is None else None)
+            types.add((form.type if items is None else None, form.is_composite))
             if items is not None and (not changes or items is not changes[-1][1]):
                 changes.append((self.first_row(page), items))
         return changes if len(types) == 1 else None
@@ -333,12 +345,14 @@ class NativeRows:
     """Some rows of a column, and their pages.
 
     texts: the type of the column with the texts of its JSON documents; None for a column that is read as it is stored
+    finished: the chain whose function converts the values; None for values that stay as they are
     """
 
     column: NativeColumn
     rows: RowRanges
     pages: Sequence[int]
     texts: pa.DataType | None = None
+    finished: Chain | None = None
 
     @property
     def reader(self) -> _kernels.ColumnReader:
@@ -354,14 +368,16 @@ class NativeRows:
         return bool(self.column.read_over(self.pages, self.rows))
 
 
-def _with_leaves(array: pa.Array, type: pa.DataType, finish: Callable[[pa.Array], pa.Array]) -> pa.Array:
-    """Returns an array of the type, with leaves inside structs and lists that `finish` has converted."""
-    if pa.types.is_struct(type):
-        child, num_buffers, inside = array.field(0), 1, type.field(0).type
-    elif kinds.is_list(type):
-        child, num_buffers, inside = array.values, 2, type.value_type
-    else:
+def with_finished_leaves(array: pa.Array, chain: Chain, finish: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Returns an array of the chain's type, with leaves inside structs and lists that `finish` has converted."""
+    return _with_leaves(array, chain.outer[::-1], finish)
+
+
+def _with_leaves(array: pa.Array, outer: Sequence[pa.DataType], finish: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    if not outer:
         return finish(array)
-    buffers = array.buffers()[:num_buffers]
+    type, *inside = outer
+    child = array.field(0) if pa.types.is_struct(type) else array.values
+    buffers = array.buffers()[: 2 if kinds.is_list(type) else 1]
     children = [_with_leaves(child, inside, finish)]
     return pa.Array.from_buffers(type, len(array), buffers, array.null_count, children=children)

@@ -26,7 +26,7 @@ from lance_sql.format.file.metadata_v2 import ColumnMetadata
 from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
-from lance_sql.format.layouts import blob, nested
+from lance_sql.format.layouts import blob
 from lance_sql.format.layouts.array_tree import ArrayPage, ListRows, head_ranges
 from lance_sql.format.layouts.ends import Bounds
 from lance_sql.format.layouts.nest import Chain, Slots, nest
@@ -248,7 +248,15 @@ class PathColumn:
     def why_python(self) -> str | None:
         if self.lists or self.characters is not None:
             return "lists without levels"
-        return "blobs" if self.leaf.is_blob else nested.why_python(self.chain.in_kernels)
+        if self.leaf.is_blob:
+            return "blobs"
+        if self.is_converted:
+            return "values that become another type"
+        return "structs without members" if self.chain.is_empty_struct else None
+
+    @property
+    def is_converted(self) -> bool:
+        return (self.chain.stored is not None or self.chain.finish is not None) and not self.chain.is_json
 
     def described(self, page: int) -> str:
         return title(self.leaf.encoding(page))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Protocol, TypeAlias
 
@@ -22,7 +22,7 @@ from lance_sql.format.file.column_cache import Opening
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.kernel_columns import OpeningTogether
 from lance_sql.format.file.located_rows import PageParts
-from lance_sql.format.file.native_columns import NativeRows
+from lance_sql.format.file.native_columns import NativeRows, with_finished_leaves
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts.native import Form
@@ -111,6 +111,11 @@ class Column(Protocol):
         ...
 
     @property
+    def is_converted(self) -> bool:
+        """Whether the values of pages become others after the kernels have read them, so that they have no stream."""
+        ...
+
+    @property
     def why_python(self) -> str | None:
         """The reason why Python decodes every page, by the type; None if this depends on the pages."""
         ...
@@ -160,7 +165,9 @@ def streamed(
 ) -> NativeRows | None:
     """Returns rows of a column that a stream reads on its own, fetching the bytes of many batches at once: see
     `Column.native`. None for files without streams."""
-    return column.native(rows, is_nested=is_nested, opening=opening) if has_streams(column.file) else None
+    if column.is_converted or not has_streams(column.file):
+        return None
+    return column.native(rows, is_nested=is_nested, opening=opening)
 
 
 def has_streams(file: FileReader) -> bool:
@@ -208,10 +215,9 @@ def _pieces(column: Column, rows: RowRanges, opening: Opening) -> list[_Piece]:
     native = column.native(rows, is_nested=True, opening=opening)
     if native is None:
         return [_PythonPiece(column, rows)]
+    native.column.require_readers(native.pages)
     return [
-        _PythonPiece(column, part)
-        if form is None
-        else _NativePiece(NativeRows(native.column, part, pages, native.texts), form)
+        _PythonPiece(column, part) if form is None else _NativePiece(replace(native, rows=part, pages=pages), form)
         for form, part, pages in native.column.pieces(rows, native.pages)
     ]
 
@@ -254,7 +260,12 @@ def _imported(array: _kernels.NativeArray, piece: _NativePiece) -> pa.Array:
         row = int(row_ranges.expand(rows.rows)[fault[1]])
         with rows.column.where(rows.reader.pages_of(row, row + 1)[0]):
             raise jsonb.error_of(fault)
-    return rows.column.imported(array, piece.form, rows.texts)
+    imported = rows.column.imported(array, piece.form, rows.texts)
+    finished = rows.finished
+    if finished is None or finished.finish is None:
+        return imported
+    with rows.column.where(rows.pages[0]):
+        return with_finished_leaves(imported, finished, finished.finish)
 
 
 def _fetch(

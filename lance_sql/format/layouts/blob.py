@@ -10,16 +10,18 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.blocks import VariableWidth
 from lance_sql.format.encodings.from_arrow import from_array
+from lance_sql.format.encodings.stored import bitmap
 from lance_sql.format.file_versions import PageRules
 from lance_sql.format.layouts.matching import ValueTest
-from lance_sql.format.layouts.nest import Chain, nest, unravel
+from lance_sql.format.layouts.nest import Chain, Slots, nest
 from lance_sql.format.layouts.page import Page
 from lance_sql.format.layouts.reading import Reading
 from lance_sql.format.layouts.shredded import EncodedPage, ShreddedPage
-from lance_sql.format.layouts.tree import Blob, Layer
+from lance_sql.format.layouts.tree import Blob, Layer, Layers, max_definition
 from lance_sql.format.schema import Field
 from lance_sql.format.schema.fields import PACKED_KEYS
 from lance_sql.store import ByteRange
@@ -77,9 +79,10 @@ def encode_page(page: ShreddedPage, rules: PageRules) -> EncodedPage:
 class BlobPage:
     """One page of descriptors. Reading it fetches their bytes."""
 
-    def __init__(self, layout: Blob, inner: Page) -> None:
+    def __init__(self, layout: Blob, inner: Page, num_rows: int) -> None:
         self._layers = layout.layers
         self._inner = inner
+        self._num_rows = num_rows
         self.num_bytes = inner.num_bytes
 
     def reader(self, chain: Chain, *, is_nested: bool) -> None:
@@ -88,20 +91,48 @@ class BlobPage:
     def test(self, test: ValueTest, leaf: pa.DataType) -> None:
         """See `Page.test`."""
 
-    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
-        """See `Page.decode`; only the descriptors have the positions of the blobs."""
+    def decode(self, rows: RowRanges, chain: Chain) -> Reading[pa.Array]:
+        """Reads rows; only the descriptors have the positions of the blobs."""
         chain.check(self._layers)
         if not chain.is_flat:
             raise UnsupportedFeature("blobs below lists are not supported")
         check_type(chain)
-        descriptors = yield from self._inner.decode(rows, Chain(DESCRIPTOR), gap)
+        descriptors = yield from self._descriptors(np.ascontiguousarray(rows))
         positions, sizes = places(descriptors)
-        levels = np.where(sizes == 0, positions >> 16, 0).astype(np.uint16)
-        slots = unravel(None, levels, self._layers, chain, len(levels))
-        if slots[0].num_slots != len(levels):
-            raise CorruptFile(f"{len(levels)} blobs for {slots[0].num_slots} slots")
+        levels = np.where(sizes == 0, positions >> np.uint64(16), 0)
+        if int(levels.max(initial=0)) > max_definition(self._layers):
+            raise CorruptFile(f"a blob of level {int(levels.max())} in layers with {max_definition(self._layers)}")
+        slots = _slots(levels, self._layers)
         values = yield from read_blobs(positions, sizes, slots[0].validity, slots[0].null_count)
         return nest(chain.finish(values) if chain.finish else values, slots[1:], chain)
+
+    def _descriptors(self, rows: RowRanges) -> Reading[pa.StructArray]:
+        """Reads the descriptors of rows, by the kernels."""
+        opened = self._inner.reader(Chain(DESCRIPTOR), is_nested=True)
+        if opened is None or opened[0].form is None:
+            raise CorruptFile("descriptors of blobs that are no structs")
+        page, where = opened
+        column = _kernels.ColumnReader(np.array([0, self._num_rows], np.int64))
+        column.open(0, page.reader, where.start, where.end)
+        (spans,) = _kernels.spans([(column, rows)])
+        buffers = (yield [ByteRange(start, end) for _, start, end in spans]) if spans else ()
+        parts = [(page, data, start) for (page, start, _), data in zip(spans, buffers, strict=True)]
+        _, arrays, failure = _kernels.read_rows([], [(column, rows, parts)], None)
+        if failure is not None:
+            raise CorruptFile(failure[3])
+        return pa.Array._import_from_c(arrays[0].address, DESCRIPTOR)
+
+
+def _slots(levels: U64, layers: Layers) -> list[Slots]:
+    """Returns the slots of each layer of structs around values, from the inside."""
+    slots = []
+    base = 0
+    for layer in layers:
+        valid = levels <= base
+        nulls = int(np.count_nonzero(~valid)) if layer.num_levels else 0
+        slots.append(Slots(len(levels), bitmap(valid) if nulls else None, nulls))
+        base += layer.num_levels
+    return slots
 
 
 def check_type(chain: Chain) -> None:

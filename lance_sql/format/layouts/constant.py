@@ -13,22 +13,21 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth, Nulls, VariableWidth
+from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth, VariableWidth, to_array
 from lance_sql.format.encodings.stored import bitmap
 from lance_sql.format.encodings.tree import Encoding
 from lance_sql.format.file_versions import PageRules
 from lance_sql.format.layouts import nested
+from lance_sql.format.layouts.composites import repeated
 from lance_sql.format.layouts.levels import encode_levels, levels_from_buffer
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.layouts.native import NativePage, constant_page, empty_page
-from lance_sql.format.layouts.nest import Chain, Levels, Slots, nest, unravel
+from lance_sql.format.layouts.nest import Chain, Levels
 from lance_sql.format.layouts.page import PAGE_BYTES
-from lance_sql.format.layouts.reading import Reading
 from lance_sql.format.layouts.shredded import Buffers, ShreddedPage
-from lance_sql.format.layouts.tree import ConstantLayout, Layer, max_definition, max_repetition, max_visible
+from lance_sql.format.layouts.tree import ConstantLayout, Layer, max_definition, max_repetition
 from lance_sql.store import ByteRange
-from lance_sql.values import kinds, row_ranges
-from lance_sql.values.row_ranges import RowRanges
+from lance_sql.values import kinds
 
 MAX_INLINE_BYTES = 32
 
@@ -101,36 +100,6 @@ class ConstantPage:
         self._native: dict[pa.DataType, NativePage | None] = {}
         self.num_bytes = PAGE_BYTES + sum(buffer.size for buffer in head)
 
-    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
-        """See `Page.decode`; there is nothing to fetch."""
-        chain.check(self._layout.layers)
-        if self._rep is None and self._def is None:
-            return self._without_levels(row_ranges.count(rows), chain)
-        return self._with_levels(rows, chain)
-        yield ()
-
-    def _native_page(self, chain: Chain) -> NativePage | None:
-        """Returns the reader of the leaf of a chain without lists, which is NULL if a struct around it is."""
-        if chain.stored is not None or chain.finish is not None:
-            return None
-        if chain.leaf not in self._native:
-            value = pa.nulls(1, chain.leaf) if self._is_null(chain) else self._without_levels(1, Chain(chain.leaf))
-            self._native[chain.leaf] = constant_page(value, self._num_rows, self._validity())
-        return self._native[chain.leaf]
-
-    def _is_null(self, chain: Chain) -> bool:
-        """Whether no row has a value.
-
-        raises: CorruptFile if the layers have no NULL
-        """
-        if self._scalar is not None:
-            return False
-        if self._def is None:
-            self._without_levels(1, chain)
-        elif max_definition(self._layout.layers) == 0:
-            raise CorruptFile("a constant page with items but without a value")
-        return True
-
     def _validity(self) -> pa.Buffer | None:
         """Returns a bit for each row of a page without lists, or None if all have the value.
 
@@ -144,123 +113,106 @@ class ConstantPage:
         return bitmap(self._def == 0)
 
     def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
-        return self._nested(chain) if is_nested else self._flat(chain)
-
-    def _flat(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """Returns the reader of values without nesting."""
         chain.check(self._layout.layers)
+        if is_nested:
+            return self._nested(chain), ByteRange(0, 0)
         if self._rep is not None or not chain.is_in_structs:
             return None
-        page = self._native_page(chain)
-        return (page, ByteRange(0, 0)) if page is not None and page.form is not None else None
+        page = self._flat(chain.leaf)
+        if page is None:
+            # a value that has parts
+            page = None if chain.outer else self._nested(chain)
+        return (page, ByteRange(0, 0)) if page is not None else None
 
-    def _nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+    def _flat(self, leaf: pa.DataType) -> NativePage | None:
+        """Returns the reader of values without nesting; None for values that have parts."""
+        if leaf not in self._native:
+            self._check_nulls()
+            self._native[leaf] = _with_form(constant_page(self._value(leaf), self._num_rows, self._validity()))
+        return self._native[leaf]
+
+    def _nested(self, chain: Chain) -> NativePage:
         """Returns the reader of the whole chain."""
-        layers = self._layout.layers
-        if self._rep is None and self._def is None:
-            flat = self._flat(chain) if chain.is_never_null_around(layers) else None
-            return (nested.plain(flat[0], self._num_rows, layers, chain), flat[1]) if flat is not None else None
-        chain.check(layers)
-        has_lists = max_repetition(layers) > 0
-        if has_lists != (self._rep is not None) or (self._scalar is None and max_definition(layers) == 0):
-            return None
-        levels = self._rep if self._rep is not None else self._def
-        num_entries = len(levels) if levels is not None else 0
+        layers, num_rows = self._layout.layers, self._num_rows
+        rep, defs = self._rep, self._def
+        if (rep is not None) != (max_repetition(layers) > 0):
+            raise CorruptFile("a constant page of lists without repetition levels, or of others with them")
+        if chain.is_empty_struct and rep is None and defs is None:
+            # an empty struct stores nothing, but is present
+            all_valid = (Layer.ALL_VALID_ITEM,) * (len(chain.outer) + 1)
+            return nested.plain(repeated(chain.leaf, num_rows, None), num_rows, all_valid, chain)
+        self._check_nulls()
+        if rep is None and defs is None:
+            if self._scalar is not None or chain.is_never_null_around(layers):
+                return nested.plain(self._values(chain.leaf, num_rows), num_rows, layers, chain)
+            # all of the outermost structs are NULL
+            defs = np.full(num_rows, max_definition(layers), np.uint16)
+        num_entries = len(rep) if rep is not None else num_rows
+        values = self._values(chain.leaf, num_entries)
+        return nested.in_memory(values, num_rows, layers, chain, rep, defs, are_null=self._scalar is None)
+
+    def _values(self, leaf: pa.DataType, count: int) -> NativePage:
+        """Returns the reader of the value, for so many rows."""
         if self._scalar is None:
-            values = empty_page(chain.leaf, num_entries)
-        else:
-            values = constant_page(self._without_levels(1, Chain(chain.leaf)), num_entries)
-        if values is None or values.form is None:
-            return None
-        page = nested.in_memory(
-            values, self._num_rows, layers, chain, self._rep, self._def, are_null=self._scalar is None
-        )
-        return page, ByteRange(0, 0)
+            is_indexed = pa.types.is_dictionary(leaf)
+            nothing = constant_page(pa.nulls(1, leaf), count) if is_indexed else empty_page(leaf, count)
+            return _with_form(nothing) or repeated(leaf, count, None)
+        return _with_form(constant_page(self._value(leaf), count)) or repeated(leaf, count, self._scalar[0])
+
+    def _check_nulls(self) -> None:
+        """Raises CorruptFile for a page without a value whose layers have no NULL."""
+        if self._scalar is not None:
+            return
+        if max_definition(self._layout.layers) == 0:
+            raise CorruptFile("a constant page without a value, but with items that are not NULL")
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         """See `Page.test`; the value is tested once, and the kernels only test which rows are NULL."""
         if self._rep is not None:
             return None
-        answer = self._answer(test, Chain(leaf))
+        answer = self._answer(test, leaf)
         if self._def is None or self._scalar is None:
             return answer
         if test.wants_null is not None:
             return _kernels.PageTest.validity(not test.wants_null)
         return _kernels.PageTest.validity(True) if answer else False
 
-    def _answer(self, test: ValueTest, chain: Chain) -> bool:
+    def _answer(self, test: ValueTest, leaf: pa.DataType) -> bool:
         """Returns the answer for rows that the levels do not make NULL."""
         if self._scalar is None:
             return bool(test.wants_null)
         if test.wants_null is not None:
             return not test.wants_null
-        return bool(test.answers(self._without_levels(1, chain))[0])
+        return bool(test.answers(self._value(leaf))[0])
 
-    def _without_levels(self, num_rows: int, chain: Chain) -> pa.Array:
-        # for a struct's member, the layers around it are left out
-        layers = self._layout.layers[: len(chain.outer) + 1]
-        num_items = num_rows * chain.items_per_row
-        if any(layer.is_list for layer in layers):
-            raise CorruptFile("a constant page of lists without levels")
+    def _value(self, leaf: pa.DataType) -> pa.Array:
+        """Returns the value as an array; NULL without one.
+
+        raises: CorruptFile for a value of another width
+        """
         if self._scalar is None:
-            if chain.is_empty_struct:
-                # an empty struct stores nothing, but is present
-                all_valid = [Slots(num_items, None, 0)] * len(chain.outer)
-                return nest(pa.Array.from_buffers(chain.leaf, num_items, [None]), all_valid, chain)
-            if not any(layer is Layer.NULLABLE_ITEM for layer in layers):
-                raise CorruptFile("a constant page without a value, levels or nulls")
-            return pa.nulls(num_rows, chain.type)
-        slots = unravel(None, None, layers, chain, num_items)
-        return nest(chain.leaf_array(self.block(num_items, chain), slots[0]), slots[1:], chain)
+            return pa.nulls(1, leaf)
+        type = kinds.storage(leaf)
+        if pa.types.is_dictionary(type):
+            indices = FixedWidth(1, 32, pa.py_buffer(bytes(4)))
+            return to_array(DictionaryValues(1, indices, self._block(self._scalar, type.value_type)), leaf)
+        return to_array(self._block(self._scalar, type), leaf)
 
-    def _with_levels(self, rows: RowRanges, chain: Chain) -> pa.Array:
-        entries = rows * chain.items_per_row
-        if self._rep is not None:
-            starts = np.append(self._row_starts, len(self._rep))
-            entries = starts[rows]
-        index = row_ranges.expand(entries)
-        rep = np.ascontiguousarray(self._rep[index]) if self._rep is not None else None
-        defs = np.ascontiguousarray(self._def[index]) if self._def is not None else None
-        layers = self._layout.layers
-        slots = unravel(rep, defs, layers, chain, len(index))
-        visible = max_visible(layers)
-        num_items = len(index) if defs is None else int(np.count_nonzero(defs <= visible))
-        own = slots[0]
-        if self._scalar is None and own.num_slots and max_definition(layers) == 0:
-            raise CorruptFile("a constant page with items but without a value")
-        block = self.block(num_items, chain) if self._scalar is not None else Nulls(num_items)
-        if isinstance(block, Nulls):
-            own = Slots(num_items, None, 0)
-        return nest(chain.leaf_array(block, own), slots[1:], chain)
-
-    def block(self, count: int, chain: Chain) -> Block:
-        """Returns the scalar, repeated."""
-        scalar, type = self._scalar, kinds.storage(chain.stored or chain.leaf)
-        if scalar is None:
-            return Nulls(count)
-        if isinstance(type, pa.DictionaryType):
-            items = self._repeated(scalar, 1, type.value_type)
-            indices = FixedWidth(count, 32, pa.py_buffer(np.zeros(count, np.uint32)))
-            return DictionaryValues(count, indices, items)
-        return self._repeated(scalar, count, type)
-
-    def _repeated(self, scalar: list[bytes], count: int, type: pa.DataType) -> Block:
+    def _block(self, scalar: list[bytes], type: pa.DataType) -> Block:
         if len(scalar) == 2:
-            return _repeated_string(scalar[0], scalar[1], count)
-        value = scalar[0]
+            return _string(scalar[0], scalar[1])
+        (value,) = scalar
         if kinds.has_offsets(type):
             # an inline string has no offsets
-            return _repeated_string(None, value, count)
-        if pa.types.is_boolean(type):
-            if len(value) != 1:
-                raise CorruptFile(f"a constant of {len(value)} bytes for {type}")
-            fill = 0xFF if value[0] & 1 else 0
-            return FixedWidth(count, 1, pa.py_buffer(np.full((count + 7) // 8, fill, np.uint8)))
-        bits = (pa.types.is_decimal64(type) and 128) or type.bit_width
+            return _string(None, value)
+        bits = 8 if pa.types.is_boolean(type) else (pa.types.is_decimal64(type) and 128) or type.bit_width
         if len(value) * 8 != bits:
             raise CorruptFile(f"a constant of {len(value)} bytes for {type}")
-        data = np.tile(np.frombuffer(value, np.uint8), count)
-        return FixedWidth(count, bits, pa.py_buffer(data))
+        return FixedWidth(1, 1 if pa.types.is_boolean(type) else bits, pa.py_buffer(value))
+
+
+def _with_form(page: NativePage | None) -> NativePage | None:
+    return page if page is not None and page.form is not None else None
 
 
 def _buffers_of_scalar(data: pa.Buffer) -> list[bytes]:
@@ -282,7 +234,7 @@ def _buffers_of_scalar(data: pa.Buffer) -> list[bytes]:
     return buffers
 
 
-def _repeated_string(offsets: bytes | None, value: bytes, count: int) -> VariableWidth:
+def _string(offsets: bytes | None, value: bytes) -> VariableWidth:
     if offsets is not None:
         if len(offsets) not in (8, 16):
             raise CorruptFile(f"a constant string with offsets of {len(offsets)} bytes")
@@ -290,5 +242,4 @@ def _repeated_string(offsets: bytes | None, value: bytes, count: int) -> Variabl
         if not start <= end <= len(value):
             raise CorruptFile(f"a constant string at [{start}, {end}) of {len(value)} bytes")
         value = value[start:end]
-    bounds = np.arange(count + 1, dtype=np.int64) * len(value)
-    return VariableWidth(count, 64, pa.py_buffer(bounds), pa.py_buffer(np.tile(np.frombuffer(value, np.uint8), count)))
+    return VariableWidth(1, 64, pa.py_buffer(np.array([0, len(value)], np.int64)), pa.py_buffer(value))

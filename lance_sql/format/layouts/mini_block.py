@@ -6,36 +6,27 @@ Source: message MiniBlockLayout.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NoReturn
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql._kernels import LevelKind
-from lance_sql.errors import CorruptFile
+from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
+from lance_sql.format.encodings import fsst, rle
 from lance_sql.format.encodings.blocks import Block, to_array
-from lance_sql.format.encodings.chunk_rows import ChunkRows
-from lance_sql.format.encodings.codecs import decode_block, decode_mini_block
-from lance_sql.format.layouts import nested
-from lance_sql.format.layouts.levels import LevelEncoding, level_encoding
+from lance_sql.format.encodings.codecs import decode_block
+from lance_sql.format.encodings.tree import FixedSizeList, Flat, Fsst, General, PackedStruct, Rle, title
+from lance_sql.format.layouts import composites, nested
+from lance_sql.format.layouts.levels import level_encoding
 from lance_sql.format.layouts.matching import TestedValues, ValueTest
 from lance_sql.format.layouts.native import NativePage, are_strings, fixed_width_bits, mini_block_page
-from lance_sql.format.layouts.nest import Chain, Slots, nest, unravel
-from lance_sql.format.layouts.page import PAGE_BYTES, cluster, concat
-from lance_sql.format.layouts.reading import Reading
-from lance_sql.format.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible
-from lance_sql.format.layouts.value_codecs import uncompressed
-from lance_sql.runtime.cached_property import cached_property
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.page import PAGE_BYTES
+from lance_sql.format.layouts.tree import MiniBlock, max_definition, max_repetition
+from lance_sql.format.layouts.value_codecs import uncompressed, value_codec
 from lance_sql.store import ByteRange
-from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64
-from lance_sql.values.row_ranges import RowRanges
-
-ROWS_READ_OVER = 256
-"""Lists are unraveled over gaps of up to this many rows, because a new start costs more."""
 
 MAX_DICTIONARY_ITEMS = 1 << 31
 
@@ -73,15 +64,6 @@ class MiniBlockPage:
         self._native: dict[pa.DataType, NativePage] = {}
         self.num_bytes = PAGE_BYTES + 32 * (self._table.num_chunks + 1) + sum(buffer.size for buffer in head)
 
-    @cached_property
-    def _item_starts(self) -> I64:
-        # the kernels compute both themselves, and they alone read most pages
-        return self._table.item_starts()
-
-    @cached_property
-    def _byte_offsets(self) -> I64:
-        return self._table.byte_offsets()
-
     def _read_dictionary(self, data: pa.Buffer) -> Block:
         layout = self._layout
         if layout.dictionary is None or not 0 <= layout.num_dictionary_items <= MAX_DICTIONARY_ITEMS:
@@ -99,53 +81,83 @@ class MiniBlockPage:
         return _RowIndex.from_pairs(np.frombuffer(data, "<u8").reshape(num_chunks, 2), self._num_rows)
 
     def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
-        return self._nested(chain) if is_nested else self._flat(chain)
-
-    def _flat(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
-        """Returns the reader of values without nesting."""
         chain.check(self._layout.layers)
-        if not chain.is_in_structs or self._layout.num_items < self._num_rows:
-            return None
-        return self._native_page(chain.leaf), self._data
+        if not max_repetition(self._layout.layers) and self._layout.num_items < self._num_rows:
+            raise CorruptFile(f"{self._layout.num_items} items for {self._num_rows} rows")
+        if is_nested:
+            return self._nested(chain), self._data
+        return (self._flat(chain), self._data) if chain.is_in_structs else None
 
-    def _nested(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+    def _flat(self, chain: Chain) -> NativePage:
+        """Returns the reader of values without nesting."""
+        page = self._native_page(chain.leaf)
+        if page.form is not None:
+            return page
+        if chain.outer:
+            return replace(page, refusal=self._refusal(chain.leaf))
+        try:
+            return self._around(self._composites(chain.leaf), chain, tested=page.reader)
+        except LanceError as error:
+            # which values are NULL can be tested even so
+            return replace(page, refusal=error)
+
+    def _nested(self, chain: Chain) -> NativePage:
         """Returns the reader of the whole chain."""
         layers = self._layout.layers
-        if chain.is_flat and chain.is_never_null_around(layers):
-            flat = self._flat(chain)
-            if flat is None or flat[0].form is None:
-                return None
-            return nested.plain(flat[0], self._num_rows, layers, chain), self._data
-        chain.check(layers)
-        if chain.is_flat and self._layout.num_items < self._num_rows:
-            return None
+        if chain.is_never_null_around(layers):
+            flat = self._native_page(chain.leaf)
+            if flat.form is not None:
+                return nested.plain(flat, self._num_rows, layers, chain)
         values = mini_block_page(self._table, self._layout.values, None, self._dictionary, chain.leaf)
-        if values.form is None:
-            return None
+        return self._around(values if values.form is not None else self._composites(chain.leaf), chain)
+
+    def _around(self, values: NativePage, chain: Chain, tested: _kernels.PageReader | None = None) -> NativePage:
         rows = self._rows
         through = (rows.starts_through, rows.ends_through) if rows is not None else None
         repetition = self._rep if rows is not None else None
-        page = nested.in_chunks(values, self._num_rows, layers, chain, self._table, repetition, self._def, through)
-        return page, self._data
+        layers, table = self._layout.layers, self._table
+        return nested.in_chunks(
+            values, self._num_rows, layers, chain, table, repetition, self._def, through, tested=tested
+        )
+
+    def _composites(self, leaf: pa.DataType) -> NativePage:
+        """Returns the reader of values that have parts.
+
+        raises: LanceError if the page has no such values
+        """
+        _, values = uncompressed(self._layout.values)
+        if self._dictionary is not None or not isinstance(values, (Flat, FixedSizeList, PackedStruct)):
+            raise self._refusal(leaf)
+        return composites.chunk_values(self._table, self._layout.values, leaf)
+
+    def _refusal(self, leaf: pa.DataType) -> LanceError:
+        """Returns the error for values that have no reader."""
+        _, values = uncompressed(self._layout.values)
+        try:
+            if self._dictionary is not None:
+                to_array(self._dictionary, leaf.value_type if pa.types.is_dictionary(leaf) else leaf)
+                return CorruptFile(f"dictionary indices encoded as {values}")
+            match values:
+                case Rle():
+                    rle.value_bits(values)
+                case Fsst():
+                    fsst.offset_bits(values)
+                case General():
+                    return UnsupportedFeature(
+                        "encoding General inside of General is not supported in a mini-block page"
+                    )
+                case _ if value_codec(values) is None:
+                    name = type(values).__name__
+                    return UnsupportedFeature(f"encoding {name} is not supported in a mini-block page")
+        except LanceError as error:
+            return error
+        return CorruptFile(f"values encoded as {title(values)} cannot be {leaf}")
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
         has_nulls = self._def is not None and max_definition(self._layout.layers) > 0
         _, values = uncompressed(self._layout.values)
         tested = TestedValues(fixed_width_bits(values), are_strings(values, leaf), has_nulls, self._dictionary)
         return tested.test(test, leaf)
-
-    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
-        """Decodes pages without a dictionary; the kernels alone read the others."""
-        chain.check(self._layout.layers)
-        if self._dictionary is not None:
-            self._refuse(self._dictionary, chain)
-        return (yield from self._decode_flat(rows, chain, gap) if chain.is_flat else self._decode_nested(rows, chain))
-
-    def _refuse(self, dictionary: Block, chain: Chain) -> NoReturn:
-        """Raises an error for a dictionary for which there is no reader."""
-        type = chain.stored or chain.leaf
-        to_array(dictionary, type.value_type if pa.types.is_dictionary(type) else type)
-        raise CorruptFile(f"dictionary indices encoded as {self._layout.values}")
 
     def _native_page(self, leaf: pa.DataType) -> NativePage:
         page = self._native.get(leaf)
@@ -155,134 +167,6 @@ class MiniBlockPage:
             page = mini_block_page(self._table, self._layout.values, definition, self._dictionary, leaf)
             self._native[leaf] = page
         return page
-
-    def _decode_flat(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
-        if rows[-1, 1] > self._layout.num_items:
-            raise CorruptFile(f"{self._layout.num_items} items for {self._num_rows} rows")
-        groups = [(part, self._byte_range(part)) for part in self._near(rows, gap)]
-        buffers = yield [where for _, where in groups]
-        arrays = []
-        for (part, where), data in zip(groups, buffers, strict=True):
-            chunk_rows = self._chunk_rows(part, data, where.start - self._data.start)
-            slots = self._flat_slots(chunk_rows)
-            leaf = chain.leaf_array(self._values(chunk_rows), slots[0])
-            arrays.append(nest(leaf, slots[1:], chain))
-        return concat(arrays)
-
-    def _flat_slots(self, rows: ChunkRows) -> list[Slots]:
-        slots = []
-        base = 0
-        for layer in self._layout.layers:
-            if self._def is None or layer.num_levels == 0:
-                slots.append(Slots(rows.num_items, None, 0))
-            else:
-                bitmap = pa.allocate_buffer((rows.num_items + 7) // 8)
-                num_valid = _kernels.validity(
-                    rows.chunks, rows.ranges, self._def.codec, self._def.num_bits, base, bitmap
-                )
-                nulls = rows.num_items - num_valid
-                slots.append(Slots(rows.num_items, bitmap if nulls else None, nulls))
-            base += layer.num_levels
-        return slots
-
-    def _decode_nested(self, rows: RowRanges, chain: Chain) -> Reading[pa.Array]:
-        covering = row_ranges.coalesce(rows, ROWS_READ_OVER)
-        parts = [self._part(int(start), int(end), chain) for start, end in covering]
-        buffers = yield [part.where for part in parts]
-        array = concat([self._decode_part(part, data, chain) for part, data in zip(parts, buffers, strict=True)])
-        if row_ranges.count(covering) == row_ranges.count(rows):
-            return array
-        return array.take(pa.array(_positions(covering, rows)))
-
-    def _part(self, start: int, end: int, chain: Chain) -> "_Part":
-        per_row = chain.items_per_row
-        if self._rows is None:
-            first_item, end_item = start * per_row, end * per_row
-            if end_item > self._layout.num_items:
-                raise CorruptFile(f"{self._layout.num_items} items for {self._num_rows} rows")
-            spans = self._chunks_of(np.array([[first_item, end_item]], np.int64))
-            first, last = int(spans[0, 0]), int(spans[0, 1])
-            skip = first_item - int(self._item_starts[first])
-        else:
-            first, last, skip = self._rows.find(start, end)
-        offsets = self._byte_offsets
-        where = ByteRange(self._data.start + int(offsets[first]), self._data.start + int(offsets[last]))
-        return _Part(first, last, skip, (end - start) * per_row, where)
-
-    def _decode_part(self, part: "_Part", data: pa.Buffer, chain: Chain) -> pa.Array:
-        layers = self._layout.layers
-        chunks = _kernels.Chunks(self._table, data, part.where.start - self._data.start)
-        rep = self._levels(chunks, part, LevelKind.REPETITION, self._rep)
-        defs = self._levels(chunks, part, LevelKind.DEFINITION, self._def)
-        item = int(self._item_starts[part.first_chunk])
-        if rep is not None and self._rows is not None:
-            num_starts = int(np.count_nonzero(rep == max_repetition(layers)))
-            if num_starts != self._rows.num_starts(part.first_chunk, part.end_chunk):
-                raise CorruptFile(f"{num_starts} rows begin in chunks where the repetition index has another number")
-        if rep is None:
-            start, end, num_items = part.skip, part.skip + part.num_rows, part.num_rows
-            item += part.skip
-        else:
-            start, end, before, num_items = _kernels.select_rows(
-                rep, defs, len(rep), max_repetition(layers), max_visible(layers), part.skip, part.num_rows
-            )
-            item += before
-            rep = rep[start:end]
-        if defs is not None:
-            defs = defs[start:end]
-        slots = unravel(rep, defs, layers, chain, end - start)
-        items = row_ranges.single(item, item + num_items)
-        rows = ChunkRows(self._table, data, chunks, items, num_items, data.size)
-        return nest(chain.leaf_array(self._values(rows), slots[0]), slots[1:], chain)
-
-    def _levels(
-        self, chunks: _kernels.Chunks, part: "_Part", kind: LevelKind, encoding: LevelEncoding | None
-    ) -> npt.NDArray[np.uint16] | None:
-        if encoding is None:
-            return None
-        counts = _kernels.num_levels(chunks, part.first_chunk, part.end_chunk)
-        out = np.empty(int(counts.sum()), np.uint16)
-        _kernels.levels(chunks, part.first_chunk, part.end_chunk, kind, encoding.codec, encoding.num_bits, out)
-        return out
-
-    def _values(self, rows: ChunkRows) -> Block:
-        return decode_mini_block(self._layout.values, rows)
-
-    def _chunk_rows(self, items: RowRanges, data: pa.Buffer, data_start: int) -> ChunkRows:
-        chunks = _kernels.Chunks(self._table, data, data_start)
-        items = np.ascontiguousarray(items)
-        return ChunkRows(self._table, data, chunks, items, row_ranges.count(items), data.size)
-
-    def _chunks_of(self, items: RowRanges) -> RowRanges:
-        """Returns the chunks `[first, end)` of each range of items."""
-        first = np.searchsorted(self._item_starts, items[:, 0], side="right") - 1
-        end = np.searchsorted(self._item_starts, items[:, 1], side="left")
-        return np.stack((first, end), axis=1)
-
-    def _near(self, items: RowRanges, gap: int) -> list[RowRanges]:
-        """Groups the ranges of items whose chunks are worth fetching together."""
-        if gap >= self._data.end - self._data.start or len(items) == 1:
-            return [items]
-        spans = self._byte_offsets[self._chunks_of(items)]
-        return [items[first:end] for first, end in cluster(spans, gap).tolist()]
-
-    def _byte_range(self, items: RowRanges) -> ByteRange:
-        """Returns the bytes of the chunks from the first item to the last."""
-        first = int(self._item_starts.searchsorted(items[0, 0], side="right")) - 1
-        end = int(self._item_starts.searchsorted(items[-1, 1], side="left"))
-        start = self._data.start
-        return ByteRange(start + int(self._byte_offsets[first]), start + int(self._byte_offsets[end]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """Adjacent rows: their chunks, and the number of rows to skip that start in these chunks before them."""
-
-    first_chunk: int
-    end_chunk: int
-    skip: int
-    num_rows: int
-    where: ByteRange
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,28 +188,3 @@ class _RowIndex:
         if (starts < 0).any() or int(ending.sum()) != num_rows or goes_on[-1]:
             raise CorruptFile(f"a repetition index that does not add up to {num_rows} rows")
         return cls(np.cumsum(starts), np.cumsum(ending))
-
-    def num_starts(self, first_chunk: int, end_chunk: int) -> int:
-        """Counts the rows that start in chunks `[first_chunk, end_chunk)`."""
-        before = int(self.starts_through[first_chunk - 1]) if first_chunk else 0
-        return int(self.starts_through[end_chunk - 1]) - before
-
-    def find(self, start: int, end: int) -> tuple[int, int, int]:
-        """Returns for rows `[start, end)` the chunks `[first, end)`, and the rows before `start` that start in the
-        first."""
-        first = int(np.searchsorted(self.starts_through, start, side="right"))
-        last = int(np.searchsorted(self.ends_through, end, side="left"))
-        if first >= len(self.starts_through) or last >= len(self.ends_through):
-            raise CorruptFile(f"row {end - 1} is not in the repetition index")
-        before = int(self.starts_through[first - 1]) if first else 0
-        return first, last + 1, start - before
-
-
-def _positions(covering: RowRanges, rows: RowRanges) -> I64:
-    """Returns the positions of the rows in the covering set."""
-    lengths = covering[:, 1] - covering[:, 0]
-    firsts = np.cumsum(lengths) - lengths
-    wanted = row_ranges.expand(rows)
-    owner = np.searchsorted(covering[:, 0], wanted, side="right") - 1
-    positions: I64 = wanted - covering[owner, 0] + firsts[owner]
-    return positions

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import ValueCodec
-from lance_sql.errors import CorruptFile
+from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.format.encodings.blocks import Block, FixedWidth, VariableWidth, makes_items, to_array
 from lance_sql.format.encodings.tree import Encoding
 from lance_sql.format.layouts.levels import LevelEncoding
@@ -32,16 +32,19 @@ class Form:
     type: of the arrays from the reader
     items: dictionary items of their indices; pages with different items make separate arrays
     makes_items: whether they are strings to be dictionary-encoded
+    is_composite: whether a reader of values with parts makes them; see `composites`
     """
 
     type: pa.DataType
     items: pa.Array | None = None
     makes_items: bool = False
+    is_composite: bool = False
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Form) or self.makes_items != other.makes_items:
             return False
-        return self.type == other.type and self.items is other.items
+        same_reader = self.is_composite == other.is_composite
+        return same_reader and self.type == other.type and self.items is other.items
 
     def __hash__(self) -> int:
         return hash(self.type)
@@ -59,10 +62,14 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class NativePage:
-    """A reader and its form; without one, it only tests whether values are NULL."""
+    """A reader and its form; without one, it only tests whether values are NULL.
+
+    refusal: the error to raise for the values of a page without a form; None if Python decodes them
+    """
 
     reader: _kernels.PageReader
     form: Form | None
+    refusal: LanceError | None = None
 
 
 def mini_block_page(
@@ -198,7 +205,7 @@ def constant_page(value: pa.Array, num_rows: int, validity: pa.Buffer | None = N
         )
         return NativePage(reader, Form(leaf.index_type, storage.dictionary))
     format, list_size = _format(storage.type, None), list_size_of(storage.type)
-    if format is None or (list_size is not None and not value.null_count):
+    if format is None:
         return None
     content = None
     if not value.null_count:

@@ -1,4 +1,4 @@
-"""Conversion of levels to validity and offsets, and to nested Arrow arrays, for the chain of types around one leaf.
+"""The chain of types around one leaf, and nested Arrow arrays of it.
 
 A leaf column has the shape of everything around it. A page of it therefore becomes an array of the whole chain, in
 which every struct has only the child that leads to the leaf. Chains of sibling leaves are joined afterwards
@@ -16,9 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.format.encodings.blocks import Block, to_array
 from lance_sql.format.layouts.tree import Layer, Layers
 from lance_sql.values import kinds
 
@@ -61,8 +59,8 @@ class Chain:
 
     @property
     def in_kernels(self) -> Chain:
-        """The chain of the values that the kernels read from pages: documents, of JSON."""
-        return with_leaves(self, self.stored) if self.is_json else self
+        """The chain of the values that pages have: descriptors of blobs, documents of JSON."""
+        return with_leaves(self, self.stored) if self.stored is not None else self
 
     @property
     def items_per_row(self) -> int:
@@ -92,13 +90,6 @@ class Chain:
         """Whether only structs are around the leaf, none of which is NULL in a page with `layers`."""
         return self.is_in_structs and all(layer.num_levels == 0 for layer in layers[1:])
 
-    def leaf_array(self, block: Block, own: Slots) -> pa.Array:
-        """Returns the leaf's values with their own validity."""
-        if own.num_slots != block.num_values:
-            raise CorruptFile(f"{block.num_values} values for {own.num_slots} slots")
-        array = to_array(block, self.stored or self.leaf, own.validity, own.null_count)
-        return self.finish(array) if self.finish else array
-
     def check(self, layers: Layers) -> None:
         """Raises CorruptFile unless a page with `layers` can hold the chain."""
         if self.is_empty_struct and layers == (Layer.NULLABLE_ITEM,):
@@ -118,106 +109,6 @@ def with_leaves(chain: Chain, leaf: pa.DataType) -> Chain:
         type = kinds.with_members(around, [around.field(0).with_type(type)])
         outer.append(type)
     return Chain(leaf, tuple(outer))
-
-
-def unravel(
-    repetition: Levels | None, definition: Levels | None, layers: Layers, chain: Chain, num: int
-) -> list[Slots]:
-    """Returns the slots of every layer, innermost first.
-
-    repetition, definition: the levels of the entries of whole rows; None means all zero
-    num: the number of entries
-    """
-    slots = []
-    base = 0
-    for at, layer in enumerate(layers):
-        type = chain.outer[at - 1] if at else chain.leaf
-        if layer.is_list:
-            out = _list_slots(repetition, definition, layers, at, base, type, num)
-            slots.append(out.slots)
-            repetition, definition, num = out.repetition, out.definition, out.num_entries
-        else:
-            if at and pa.types.is_fixed_size_list(type):
-                definition = definition[:: type.list_size] if definition is not None else None
-                num //= type.list_size
-            slots.append(_item_slots(definition, layers, at, base, num, slots))
-        base += layer.num_levels
-    return slots
-
-
-def _item_slots(definition: Levels | None, layers: Layers, at: int, base: int, num: int, inner: list[Slots]) -> Slots:
-    if definition is None:
-        return Slots(num, None, 0)
-    hidden_from = base
-    for layer in layers[at:]:
-        if layer.is_list:
-            break
-        hidden_from += layer.num_levels
-    if layers[at].num_levels == 0:
-        return Slots(int(np.count_nonzero(definition <= hidden_from)), None, 0)
-    bitmap = pa.allocate_buffer((num + 7) // 8)
-    levels = np.ascontiguousarray(definition)
-    num_slots, num_valid = _kernels.item_layer(levels, num, hidden_from, base, bitmap)
-    return Slots(num_slots, bitmap, num_slots - num_valid)
-
-
-@dataclass(frozen=True, slots=True)
-class _ListLayer:
-    slots: Slots
-    repetition: Levels
-    definition: Levels | None
-    num_entries: int
-
-
-def _list_slots(
-    repetition: Levels | None,
-    definition: Levels | None,
-    layers: Layers,
-    at: int,
-    base: int,
-    type: pa.DataType,
-    num: int,
-) -> _ListLayer:
-    layer = layers[at]
-    if repetition is None:
-        raise CorruptFile("a page of lists without repetition levels")
-    after = base + layer.num_levels
-    empty_level = {Layer.EMPTYABLE_LIST: base + 1, Layer.NULL_AND_EMPTY_LIST: base + 2}.get(layer, 0)
-    max_slot_level = after
-    for outer in layers[at + 1 :]:
-        if outer.is_list:
-            break
-        max_slot_level += outer.num_levels
-    offset_bits = kinds.offset_bits(type)
-    offsets = pa.allocate_buffer((num + 1) * offset_bits // 8)
-    validity = pa.allocate_buffer((num + 7) // 8)
-    inner_repetition = np.empty(num, np.uint16)
-    inner_definition = np.empty(num, np.uint16) if definition is not None else None
-    num_slots, num_entries, num_valid = _kernels.list_layer(
-        repetition,
-        definition,
-        num,
-        base,
-        empty_level,
-        max_slot_level,
-        offsets,
-        offset_bits,
-        validity,
-        inner_repetition,
-        inner_definition,
-    )
-    slots = Slots(
-        num_slots,
-        validity if num_valid < num_slots else None,
-        num_slots - num_valid,
-        offsets.slice(0, (num_slots + 1) * offset_bits // 8),
-    )
-    return _ListLayer(
-        slots,
-        inner_repetition[:num_entries],
-        inner_definition[:num_entries] if inner_definition is not None else None,
-        num_entries,
-    )
 
 
 def nest(leaf: pa.Array, slots: Sequence[Slots], chain: Chain) -> pa.Array:

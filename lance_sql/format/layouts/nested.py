@@ -10,27 +10,17 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.format.layouts.composites import Tree, shape_of
 from lance_sql.format.layouts.levels import LevelEncoding
-from lance_sql.format.layouts.native import NativePage
+from lance_sql.format.layouts.native import Form, NativePage
 from lance_sql.format.layouts.nest import Chain, Levels
 from lance_sql.format.layouts.tree import Layer, Layers
 from lance_sql.values import kinds
 from lance_sql.values.arrays import I64
 
 
-def why_python(chain: Chain) -> str | None:
-    """Returns the reason why the types of a chain need Python; None if the kernels can read it."""
-    if chain.stored is not None or chain.finish is not None:
-        return "values that become another type"
-    if chain.is_empty_struct:
-        return "structs without members"
-    # they have levels for each item
-    is_list = any(pa.types.is_fixed_size_list(type) for type in chain.outer)
-    return "structs in fixed-size lists" if is_list else None
-
-
 def plain(values: NativePage, num_rows: int, layers: Layers, chain: Chain) -> NativePage:
-    """Returns the page of a chain of structs that are never NULL.
+    """Returns the page of a chain without levels: no struct is NULL.
 
     values: includes the NULLs of the values
     """
@@ -47,9 +37,11 @@ def in_chunks(
     repetition: LevelEncoding | None,
     definition: LevelEncoding | None,
     rows_through: tuple[I64, I64] | None,
+    tested: _kernels.PageReader | None = None,
 ) -> NativePage:
     """Returns the page of values with levels in the chunks of a mini-block page.
 
+    tested: tests which values are NULL, if nothing is around them
     rows_through: the number of rows that start, and end, in the chunks up to each; for lists
     """
     starts, ends = rows_through if rows_through is not None else (None, None)
@@ -62,6 +54,7 @@ def in_chunks(
         definition=_codec(definition),
         starts_through=starts,
         ends_through=ends,
+        tested=tested,
     )
     return NativePage(reader, values.form)
 
@@ -91,13 +84,47 @@ def in_memory(
     return NativePage(reader, values.form)
 
 
-def _described(layers: Layers, chain: Chain) -> Sequence[tuple[int, int, bool]]:
-    """Returns for each layer from the inside the bits of a list's offsets or 0, its levels, and whether lists can be
-    empty."""
-    bits = [0, *map(kinds.offset_bits, chain.outer)]
+def in_entries(
+    form: Form,
+    values: Tree,
+    num_rows: int,
+    layers: Layers,
+    chain: Chain,
+    entry: tuple[int, int, int, int],
+    num_bytes: int,
+    row_starts: I64 | None,
+    tested: _kernels.PageReader | None,
+) -> NativePage:
+    """Returns the page of values between the levels of a full-zip page.
+
+    form, values: arrays and encoding of the values; see `composites`
+    entry: bits of the repetition and definition levels, bytes of a value, bytes of its length
+    num_bytes: of the page
+    tested: as for `in_chunks`
+    """
+    reader = _kernels.PageReader.nested_zip(
+        shape_of(form.type),
+        values,
+        _described(layers, chain),
+        num_rows=num_rows,
+        entry=entry,
+        num_bytes=num_bytes,
+        row_starts=row_starts,
+        tested=tested,
+    )
+    return NativePage(reader, form)
+
+
+def _described(layers: Layers, chain: Chain) -> Sequence[tuple[int, int, bool, int]]:
+    """Returns for each layer from the inside the bits of a list's offsets or 0, its levels, whether lists can be empty,
+    and the items of a fixed-size list, otherwise 1."""
+    around = [(0, 1)]
+    for type in chain.outer:
+        list_size = type.list_size if pa.types.is_fixed_size_list(type) else 1
+        around.append((kinds.offset_bits(type), list_size))
     return [
-        (width, layer.num_levels, layer in (Layer.EMPTYABLE_LIST, Layer.NULL_AND_EMPTY_LIST))
-        for width, layer in zip(bits, layers, strict=True)
+        (bits, layer.num_levels, layer in (Layer.EMPTYABLE_LIST, Layer.NULL_AND_EMPTY_LIST), list_size)
+        for (bits, list_size), layer in zip(around, layers, strict=True)
     ]
 
 

@@ -1,6 +1,4 @@
-"""The interface of page layouts: a reader of the kernels, tests of values, and decoding in Python, which every page
-supports.
-"""
+"""The interface of page layouts: a reader of the kernels, and tests of values."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -12,7 +10,6 @@ from lance_sql import _kernels
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.layouts.native import NativePage
 from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.reading import Reading
 from lance_sql.store import ByteRange
 from lance_sql.values import dictionaries
 from lance_sql.values.row_ranges import RowRanges
@@ -28,9 +25,10 @@ class KnownPage(Protocol):
         """Returns the reader of the page in the kernels, or one that only tests for NULL, and its bytes in the
         file; None if both need Python.
 
-        chain: the type that the values become
-        is_nested: as arrays of the whole chain, unless `nested.why_python`; otherwise only the values, inside
-            structs at most, where a value is NULL if a struct is
+        chain: the type that the page has
+        is_nested: as arrays of the whole chain; otherwise only the values, inside structs at most, where a value is
+            NULL if a struct is
+        raises: CorruptFile, UnsupportedFeature, ValueError if the page cannot have the values
         """
         ...
 
@@ -47,13 +45,6 @@ class Page(KnownPage, Protocol):
     @property
     def num_bytes(self) -> int:
         """Approximate memory of the head."""
-        ...
-
-    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
-        """Reads `rows` (table rows, relative to the page; not empty) in Python, as an array of `chain.type`.
-
-        gap: maximum bytes between two ranges that are cheaper to read over than to request separately
-        """
         ...
 
 

@@ -50,7 +50,7 @@ def _blob_ranges(layout: Blob, buffers: Sequence[ByteRange]) -> list[ByteRange]:
 
 
 def _open_blob(layout: Blob, buffers: Sequence[ByteRange], num_rows: int, head: Sequence[pa.Buffer]) -> Page:
-    return blob.BlobPage(layout, open_page(layout.inner, buffers, num_rows, head))
+    return blob.BlobPage(layout, open_page(layout.inner, buffers, num_rows, head), num_rows)
 
 
 def _open_constant(

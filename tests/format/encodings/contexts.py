@@ -10,28 +10,16 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.format.encodings.blocks import Block, VariableWidth, to_array
-from lance_sql.format.encodings.chunk_rows import ChunkRows
-from lance_sql.format.encodings.codecs import (
-    decode_block,
-    decode_fixed_values,
-    decode_mini_block,
-    decode_variable_values,
-)
+from lance_sql.format.encodings.codecs import decode_block
 from lance_sql.format.encodings.tree import Encoding
-from lance_sql.values import row_ranges
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.tree import FullZip, Layer, MiniBlock
+from tests.format.layouts.by_hand import HandPage
 from tests.kernels.pages import Chunk, build
 
 Array = np.ndarray[Any, Any]
 
-
-def chunk_rows(
-    chunks: Sequence[tuple[int, Sequence[bytes]]], ranges: Sequence[tuple[int, int]] | None = None
-) -> ChunkRows:
-    """The items in `ranges` (all of them without) of a page with these chunks: (items, value buffers) each."""
-    page = build([Chunk(count, buffers) for count, buffers in chunks], large=True)
-    wanted = np.array(ranges if ranges is not None else [(0, page.num_items)], np.int64).reshape(-1, 2)
-    data = pa.py_buffer(page.data)
-    return ChunkRows(page.table(), data, page.chunks(), wanted, row_ranges.count(wanted), data.size)
+_LAYERS = (Layer.ALL_VALID_ITEM,)
 
 
 def mini_block(
@@ -40,7 +28,22 @@ def mini_block(
     type: pa.DataType,
     ranges: Sequence[tuple[int, int]] | None = None,
 ) -> pa.Array:
-    return sound(decode_mini_block(encoding, chunk_rows(chunks, ranges)), type)
+    """The items in `ranges` (all of them without) of a page with these chunks: (items, value buffers) each."""
+    page = build([Chunk(count, buffers) for count, buffers in chunks], large=True)
+    layout = MiniBlock(
+        layers=_LAYERS,
+        values=encoding,
+        repetition=None,
+        definition=None,
+        dictionary=None,
+        num_dictionary_items=0,
+        num_buffers=page.num_buffers,
+        repetition_index_depth=0,
+        num_items=page.num_items,
+        has_large_chunk=True,
+    )
+    wanted = np.array(ranges, np.int64).reshape(-1, 2) if ranges is not None else None
+    return HandPage(layout, [page.metadata, page.data], page.num_items).read(Chain(type), wanted)
 
 
 def block(encoding: Encoding, data: bytes, count: int, type: pa.DataType) -> pa.Array:
@@ -48,15 +51,22 @@ def block(encoding: Encoding, data: bytes, count: int, type: pa.DataType) -> pa.
 
 
 def fixed_values(encoding: Encoding, data: bytes, count: int, type: pa.DataType) -> pa.Array:
-    return sound(decode_fixed_values(encoding, pa.py_buffer(data), count), type)
+    """Adjacent values of a full-zip page, without levels."""
+    bits = 8 * len(data) // count
+    layout = FullZip(_LAYERS, encoding, 0, 0, bits, None, count, count)
+    return HandPage(layout, [data], count).read(Chain(type))
 
 
 def variable_values(encoding: Encoding, values: Sequence[bytes], type: pa.DataType, bits: int = 32) -> pa.Array:
-    return sound(decode_variable_values(encoding, strings(values, bits)), type)
+    """Values of a full-zip page after their lengths, without levels."""
+    entries = [len(value).to_bytes(bits // 8, "little") + value for value in values]
+    index = np.cumsum([0, *map(len, entries)]).astype("<u8")
+    layout = FullZip(_LAYERS, encoding, 0, 0, None, bits, len(values), len(values))
+    return HandPage(layout, [b"".join(entries), index.tobytes()], len(values)).read(Chain(type))
 
 
 def strings(values: Sequence[bytes], bits: int = 32) -> VariableWidth:
-    """Byte strings as a full-zip page hands them over."""
+    """Byte strings as a block."""
     offsets = np.cumsum([0, *map(len, values)]).astype(f"<i{bits // 8}")
     return VariableWidth(len(values), bits, pa.py_buffer(offsets), pa.py_buffer(b"".join(values)))
 

@@ -97,9 +97,9 @@ def test_lists_of_nothing_but_null_items_have_no_items() -> None:
     assert mini_block(encoding, [(3, [b"\0"])], type).to_pylist() == [[None, None]] * 3
 
 
-@pytest.mark.parametrize("num_bytes", [0, 7, 9])
+@pytest.mark.parametrize("num_bytes", [6, 10])
 def test_a_full_zip_page_has_exactly_the_bytes_of_its_lists(num_bytes: int) -> None:
-    with pytest.raises(CorruptFile, match=f"2 lists of 4 bytes each, found {num_bytes} bytes"):
+    with pytest.raises(CorruptFile, match=f"values of 4 bytes in entries of {num_bytes // 2}"):
         fixed_values(FixedSizeList(2, Flat(16), False), bytes(num_bytes), 2, PAIRS.type)
 
 
@@ -109,17 +109,17 @@ def test_a_dimension_beyond_the_bytes_of_the_chunks_allocates_nothing(has_validi
     gc.collect()
     before = pa.total_allocated_bytes()
     with pytest.raises(CorruptFile, match=r"values of .* bits in chunks of"):
-        mini_block(FixedSizeList(2**31, Flat(8), has_validity), [(2, [bytes(8), bytes(8)])], PAIRS.type)
+        mini_block(FixedSizeList(2**20, Flat(8), has_validity), [(2, [bytes(8), bytes(8)])], pa.list_(pa.int8(), 2**20))
     assert pa.total_allocated_bytes() == before
 
 
 def test_lists_of_another_dimension_or_too_many_items_are_refused() -> None:
-    with pytest.raises(CorruptFile, match="lists of 4 items cannot be"):
+    with pytest.raises(CorruptFile, match="lists of 4 items as another type"):
         mini_block(FixedSizeList(4, Flat(8), False), [(1, [bytes(4)])], PAIRS.type)
     with pytest.raises(CorruptFile, match="is not possible"):
-        fixed_values(FixedSizeList(2**20, FixedSizeList(2**20, Flat(8), False), False), b"", 0, PAIRS.type)
+        fixed_values(FixedSizeList(2**20, FixedSizeList(2**20, Flat(8), False), False), b"\0", 1, PAIRS.type)
     with pytest.raises(UnsupportedFeature, match="items encoded as Variable"):
-        fixed_values(FixedSizeList(2, Variable(32), False), b"", 0, PAIRS.type)
+        fixed_values(FixedSizeList(2, Variable(32), False), b"\0", 1, PAIRS.type)
     with pytest.raises(CorruptFile, match="lists of 2 items cannot be"):
         sound(Lists(1, 2, FixedWidth(2, 16, pa.py_buffer(bytes(4))), None), pa.list_(pa.int16()))
 

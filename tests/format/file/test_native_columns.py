@@ -29,7 +29,6 @@ from lance_sql.format.file.page_cache import KNOWN
 from lance_sql.format.file.path_columns import PathColumn
 from lance_sql.format.file.read_columns import read_columns
 from lance_sql.format.layouts.mini_block import MiniBlockPage
-from lance_sql.format.layouts.tree import MiniBlock
 from lance_sql.reads.scan.compact_types import compact_types
 from lance_sql.store import ByteRange
 from lance_sql.store.fsspec import FsspecStore
@@ -103,17 +102,11 @@ def kinds() -> dict[str, pa.Array]:
     return found | with_nulls
 
 
-NOT_NATIVE = {"vector with NULL items", "vector of flags", "list of long texts", "null"}
-"""Items with NULLs or of single bits, lists in full-zip pages, and the type that has no values."""
-
 NOT_NATIVE_IN_2_0 = {"vector with NULL items", "vector of flags", "kind", "no words", "null"}
 """Pages without levels; lists have columns of their own there, which are read in Python."""
 
 NOT_IN_2_0 = {"struct?", "list of structs"}
 """Structs that are NULL."""
-
-AT_TIMES_NATIVE = {"kind", "noise", "noise?", "noises", "noises?", "same?", "same word?"}
-"""Dictionaries of several pages, compressed chunks, and one value with NULLs in between: as the writer stores them."""
 
 
 @pytest.fixture(scope="module", params=["2.0", "2.1", "2.2", "ours"])
@@ -147,15 +140,14 @@ def test_common_pages_are_read_by_the_kernels(table: Dataset) -> None:
     for name in table.schema.names:
         columns = columns_of(table, name)
         found = [column.native(everything, is_nested=True) for column in columns]
-        if all(isinstance(rows, NativeRows) and rows.column.form(rows.pages) is not None for rows in found):
+        if all(isinstance(rows, NativeRows) and all(rows.column.form([page]) for page in rows.pages) for rows in found):
             native.add(name)
-    if not isinstance(columns_of(table, "flat")[0], LeafColumn):
-        # trees without levels, as in files 2.0
-        lists = {name for name in table.schema.names if "list" in name}
-        assert set(table.schema.names) - native == lists | NOT_NATIVE_IN_2_0
+    if isinstance(columns_of(table, "flat")[0], LeafColumn):
+        assert native == set(table.schema.names)
         return
-    assert set(table.schema.names) - native <= NOT_NATIVE | AT_TIMES_NATIVE
-    assert not native & NOT_NATIVE
+    # trees without levels, as in files 2.0
+    lists = {name for name in table.schema.names if "list" in name}
+    assert set(table.schema.names) - native <= lists | NOT_NATIVE_IN_2_0
 
 
 @st.composite
@@ -167,19 +159,22 @@ def some_rows(draw: st.DrawFn) -> RowRanges:
 
 @given(data=st.data())
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_the_kernels_read_what_python_reads(data: st.DataObject, table: Dataset) -> None:
+def test_rows_are_those_of_the_whole_column(data: st.DataObject, table: Dataset) -> None:
+    """Of files up to 2.0, those that Python decodes; of later ones, which the kernels alone read, those that were
+    written."""
     name = data.draw(st.sampled_from(sorted(table.schema.names)))
     rows = data.draw(some_rows())
     types = compact_types(table.scan().snapshot)
     delivered = types.get(name) if data.draw(st.booleans()) else None
     columns = columns_of(table, name, delivered)
     found = read_columns(columns, rows)
-    if any(has_dictionaries(column) for column in columns):
-        # Python does not decode dictionaries
-        expected = [kinds()[name].take(pa.array(row_ranges.expand(rows)))]
+    if isinstance(columns[0], LeafColumn):
+        wanted = pa.array(row_ranges.expand(rows))
+        expected = [array.take(wanted) for array in read_columns(columns, row_ranges.single(0, NUM_ROWS))]
+        if len(columns) == 1:
+            assert _plain(expected[0]).equals(_plain(kinds()[name].take(wanted)).cast(_plain(expected[0]).type))
     else:
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(LeafColumn, "native", lambda *_, **__: None)
             patched.setattr(PathColumn, "native", lambda *_, **__: None)
             expected = read_columns(columns, rows)
     for column, array in zip(found, expected, strict=True):
@@ -187,12 +182,6 @@ def test_the_kernels_read_what_python_reads(data: st.DataObject, table: Dataset)
         assert column.type == (delivered or array.type)
         # decimals may be delivered in fewer bits
         assert _plain(column).cast(_plain(array).type).equals(_plain(array))
-
-
-def has_dictionaries(column: Any) -> bool:
-    """Whether a page has a dictionary, of a file with levels."""
-    layouts = [page.layout for page in column.metadata.pages] if isinstance(column, LeafColumn) else []
-    return any(isinstance(layout, MiniBlock) and layout.dictionary is not None for layout in layouts)
 
 
 def _plain(array: pa.Array) -> pa.Array:

@@ -19,8 +19,8 @@ from lance_sql.format.encodings.tree import (
     Variable,
 )
 from lance_sql.format.file.located_rows import InPages
-from lance_sql.format.file.native_columns import NativeColumn
-from lance_sql.format.layouts import nested
+from lance_sql.format.file.native_columns import NativeColumn, with_finished_leaves
+from lance_sql.format.layouts.blob import BlobPage
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.pages import head_ranges, open_page
 from lance_sql.format.layouts.reading import run
@@ -49,8 +49,6 @@ class HandPage:
             at += len(buffer)
         # a test may ask for more rows than the page has
         self.num_rows = self._opened_rows = num_rows
-        # the kernels alone read these
-        self._has_dictionary = isinstance(layout, MiniBlock) and layout.dictionary is not None
         head = self.fetch(head_ranges(layout, self._ranges))
         self._page = open_page(layout, self._ranges, num_rows, head)
 
@@ -59,60 +57,46 @@ class HandPage:
         assert all(0 <= start <= end <= whole.size for start, end in ranges)
         return [whole.slice(start, end - start) for start, end in ranges]
 
-    def planned(self, rows: RowRanges, chain: Chain, gap: int = 0) -> list[ByteRange]:
-        """Returns the ranges that reading `rows` requests."""
-        return list(next(self._page.decode(rows, chain, gap), ()))
+    def planned(self, rows: RowRanges, chain: Chain) -> list[ByteRange]:
+        """Returns the bytes that each range of rows needs."""
+        reader = self._column(chain).reader
+        spans = [_kernels.spans([(reader, np.ascontiguousarray(rows[i : i + 1]))])[0] for i in range(len(rows))]
+        return [ByteRange(start, end) for parts in spans for _, start, end in parts]
 
-    def read(self, chain: Chain, rows: RowRanges | None = None, gap: int = 0) -> pa.Array:
-        if rows is None:
-            rows = row_ranges.single(0, self.num_rows)
-        by_kernels = self._read_by_kernels(chain, rows)
-        if by_kernels is not None and self._has_dictionary:
-            array = by_kernels
-        else:
-            array = run(self._page.decode(rows, chain, gap), self.fetch)
-        for each in (array, by_kernels):
-            if each is not None:
-                each.validate(full=True)
-                assert each.type == chain.type
-                # NaN are not equal
-                assert _plain(each).equals(_plain(array)) or repr(each.to_pylist()) == repr(array.to_pylist())
-        return array
-
-    def _read_by_kernels(self, chain: Chain, rows: RowRanges) -> pa.Array | None:
-        """Returns the rows as read by the kernels; None if Python reads a part.
-
-        raises: CorruptFile
-        """
-        if nested.why_python(chain) is not None or chain.items_per_row != 1:
-            return None
-        starts = np.array([0, self.num_rows])
-        column = NativeColumn(None, starts, chain, InPages("", ""), key=None, is_nested=bool(chain.outer))
+    def read(self, chain: Chain, rows: RowRanges | None = None) -> pa.Array:
+        rows = np.ascontiguousarray(row_ranges.single(0, self.num_rows) if rows is None else rows)
+        if isinstance(self._page, BlobPage):
+            with at(page=0):
+                return run(self._page.decode(rows, chain), self.fetch)
         if self.num_rows > self._opened_rows:
-            return None
+            raise CorruptFile(f"{self.num_rows} rows of {self._opened_rows}")
+        column = self._column(chain)
+        pages = range(1)
+        column.require_readers(pages)
+        ((form, _, _),) = column.pieces(rows, pages)
+        assert form is not None
         with at(page=0):
-            column.open(0, self._page)
-        found = column.rows_of(rows)
-        ((form, _, _),) = column.pieces(rows, found.pages)
-        if form is None:
-            return None
-        rows = np.ascontiguousarray(rows)
-        try:
             (spans,) = _kernels.spans([(column.reader, rows)])
-        except _kernels.InvalidDataError as error:
-            if self._has_dictionary:
-                raise CorruptFile(str(error)) from None
-            # Python says what is wrong
-            return None
         parts = [(page, self._file[start:end], start) for page, start, end in spans]
         _, arrays, failure = _kernels.read_rows([], [(column.reader, rows, parts)], None)
         if failure is not None:
             raise CorruptFile(failure[3])
-        return column.imported(arrays[0], form)
+        array = column.imported(arrays[0], form)
+        if chain.finish is not None:
+            array = with_finished_leaves(array, chain, chain.finish)
+        array.validate(full=True)
+        assert array.type == chain.type
+        return array
 
-
-def _plain(array: pa.Array) -> pa.Array:
-    return array.cast(array.type.value_type) if pa.types.is_dictionary(array.type) else array
+    def _column(self, chain: Chain) -> NativeColumn:
+        """Returns a column of the page alone."""
+        stored = chain.in_kernels
+        is_nested = bool(chain.outer) or chain.is_empty_struct
+        starts = np.array([0, self.num_rows // chain.items_per_row])
+        column = NativeColumn(None, starts, stored, InPages("", ""), key=None, is_nested=is_nested)
+        with at(page=0):
+            column.open(0, self._page)
+        return column
 
 
 def some_rows(rng: np.random.Generator, num_rows: int) -> RowRanges:

@@ -63,7 +63,7 @@ def test_blobs_lie_inside_of_the_file(descriptor: tuple[int, int]) -> None:
 
 
 def test_levels_that_the_layers_do_not_have_are_refused() -> None:
-    with pytest.raises(CorruptFile, match="2 blobs for 1 slots"):
+    with pytest.raises(CorruptFile, match="a blob of level 7 in layers with 1"):
         blob_page([(0, 5), (7 << 16, 0)]).read(BLOBS)
 
 

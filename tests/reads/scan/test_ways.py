@@ -69,6 +69,7 @@ COLUMNS: dict[str, tuple[pa.DataType, list[Any], dict[str, str]]] = {
     "structs of vectors": (pa.struct([("v", VECTOR)]), [{"v": [1, 2, 3, 4]}, None, {"v": None}], {}),
     "structs without members": (pa.struct([]), [{}, {}, {}], {}),
     "fixed-size lists of structs": (pa.list_(POINT, 2), [[{"x": 1, "y": 2}] * 2, [None] * 2], {}),
+    "blobs": (pa.large_binary(), [b"abc", None, b""], {"lance-encoding:blob": "true"}),
     "packed structs": (POINT, [{"x": 1, "y": 2.5}, {"x": 2, "y": 3}], PACKED),
     "packed structs with strings": (
         pa.struct([("x", pa.int64()), ("s", pa.string())]),
@@ -202,14 +203,24 @@ def test_columns_are_read_in_the_way_that_explain_reports(
 
 @pytest.mark.parametrize("analyze", [False, True])
 def test_explain_reports_the_reason(tmp_path: Path, analyze: bool) -> None:
-    rows = pa.table({"id": range(NUM_ROWS), "bits": pa.array([[True, False]] * NUM_ROWS, pa.list_(pa.bool_(), 2))})
+    rows = pa.table({"id": range(NUM_ROWS), "empty": pa.array([{}] * NUM_ROWS, pa.struct([]))})
     for part in (rows, rows.slice(0, 500)):
         lance_sql.write(part, tmp_path / "t.lance", mode="append")
     table = lance_sql.open(tmp_path / "t.lance")
     lines = [line.strip() for line in table.scan().explain(analyze=analyze).splitlines()]
-    for reason in ("with bits, which has no stream", "a short fragment"):
-        assert f"read by the kernels, as arrays ({reason}): id (in 1 of 2 fragments)" in lines
-    assert "read by Python (mini block of fixed size list of flat): bits" in lines
+    for reason in ("with empty, which has no stream", "a short fragment"):
+        assert f"read by the kernels, as arrays ({reason}): id, empty (in 1 of 2 fragments)" in lines
     assert "read by the kernels, as a stream: id (in 1 of 2 fragments)" in table.scan(["id"]).explain(analyze=analyze)
     text = table.scan(["id"], batch_size=3000).explain(analyze=analyze)
     assert "read by the kernels, as arrays (a short file): id (in 1 of 2 fragments)" in text
+
+
+@pytest.mark.parametrize("analyze", [False, True])
+def test_explain_reports_why_python_decodes(tmp_path: Path, analyze: bool) -> None:
+    rows = pa.table(
+        {"lists": [[1], None] * (NUM_ROWS // 2), "bits": pa.array([[True]] * NUM_ROWS, pa.list_(pa.bool_(), 1))}
+    )
+    lance_sql.write(rows, tmp_path / "t.lance", file_version="2.0")
+    text = lance_sql.open(tmp_path / "t.lance").scan().explain(analyze=analyze)
+    assert "read by Python (lists without levels): lists" in text
+    assert "read by Python (fixed size list of stored of flat): bits" in text
