@@ -6,6 +6,7 @@ some, exactly or not at all.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -20,6 +21,11 @@ from lance_sql.format.schema.from_arrow import storage
 
 _EXACT_BITS: Final = {16: 11, 32: 24, 64: 53}
 """Integers of so many bits have floats of their own, by the width of the float."""
+
+_NOT_OF_ARROW: Final = {"Int128": "Int64 or Decimal", "Object": "String, Binary or another type of values"}
+"""Types of Polars, with what to use instead. Its own export of Object has addresses in memory in place of values."""
+_NAME: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
+"""The name of a member in the text of a type."""
 
 
 def is_of(data: object, package: str, name: str) -> bool:
@@ -215,8 +221,10 @@ def check_polars(schema: Mapping[str, Any]) -> None:
     raises: InvalidArgument with the name of the column
     """
     for name, kind in schema.items():
-        if "Int128" in repr(kind):
-            raise InvalidArgument(f"Column {name!r} is {kind}, which Arrow does not have: cast it to Int64 or Decimal")
+        types = _NAME.sub("", repr(kind))
+        for missing, others in _NOT_OF_ARROW.items():
+            if missing in types:
+                raise InvalidArgument(f"Column {name!r} is {kind}, which Arrow does not have: cast it to {others}")
 
 
 def lazy(data: Any) -> Any:

@@ -208,6 +208,9 @@ def test_dicts_are_read_as_they_are_needed(tmp_path: Path, monkeypatch: pytest.M
         ("t.parquet", "Cannot read rows from 'str': open it first, as with pyarrow.dataset.dataset"),
         (Path("t.parquet"), "open it first"),
         (polars.DataFrame({"big": [1]}, schema={"big": polars.Int128}), "Column 'big' is Int128, which Arrow does not"),
+        (polars.DataFrame({"o": [{1}]}, schema={"o": polars.Object}), "Column 'o' is Object, which Arrow does not"),
+        (polars.LazyFrame({"o": [{1}]}, schema={"o": polars.Object}), "Column 'o' is Object, which Arrow does not"),
+        ([polars.DataFrame({"o": [{1}]}, schema={"o": polars.Object})], "Column 'o' is Object, which Arrow does not"),
     ],
 )
 def test_mistakes(tmp_path: Path, given: Any, message: str) -> None:
@@ -215,6 +218,11 @@ def test_mistakes(tmp_path: Path, given: Any, message: str) -> None:
         lance_sql.write(given, tmp_path / "t.lance")
     assert len(str(raised.value).splitlines()) == 1
     assert not (tmp_path / "t.lance").exists()
+
+
+def test_members_of_polars_may_be_called_like_types(tmp_path: Path) -> None:
+    rows = polars.DataFrame({"s": [{"Object": 1, "Int128": 'a"b'}]})
+    assert lance_sql.write(rows, tmp_path / "t.lance").to_table().to_pylist() == rows.to_dicts()
 
 
 Point = namedtuple("Point", "a b")
