@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from lance_sql.cli.text_files import ALL_COLUMNS, CSV, check_csv
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 from lance_sql.values.local_paths import shown
 from lance_sql.values.sql_text import literal
@@ -272,9 +273,11 @@ def _text(files: Sequence[str], kind: str, connection: Any, table: Callable[[], 
     from lance_sql.cli import table_types
 
     function = "read_csv" if kind == "CSV" else "read_json"
-    whole = ", sample_size = -1, union_by_name = true, hive_partitioning = true"
+    whole = f"{_common(function)}, sample_size = -1"
     described = connection.sql(f"DESCRIBE FROM {function}({_list(files)}{whole})").fetchall()
     found = {str(name): str(type) for name, type, *_ in described}
+    if kind == "CSV":
+        check_csv(connection, files, [name for name in found if not _is_in_path(name, files)])
     types = table_types.fitted(found, table and table(), connection, is_csv=kind == "CSV")
     schema = _schema(connection, f"FROM {function}({_list(files)}{whole}) LIMIT 0", types)
     parts: list[Part] = []
@@ -298,14 +301,23 @@ def _schema(connection: Any, clause: str, types: dict[str, str]) -> pa.Schema:
 
 def _query(connection: Any, function: str, files: Sequence[str], types: dict[str, str]) -> tuple[str, list[str]]:
     """Returns the FROM clause for some files, and the names of their columns."""
-    common = "union_by_name = true, hive_partitioning = true"
-    names = [str(name) for name, *_ in connection.sql(f"DESCRIBE FROM {function}({_list(files)}, {common})").fetchall()]
-    in_path = [name for name in names if any(f"/{name}=" in file for file in files)]
+    common = _common(function)
+    names = [str(name) for name, *_ in connection.sql(f"DESCRIBE FROM {function}({_list(files)}{common})").fetchall()]
+    in_path = [name for name in names if _is_in_path(name, files)]
     hive = _struct({name: types[name] for name in in_path})
     fixed = {name: types[name] for name in names if name not in in_path}
     argument = "types" if function == "read_csv" else "columns"
     hive_types = f", hive_types = {hive}" if in_path else ""
-    return f"FROM {function}({_list(files)}, {common}, {argument} = {_struct(fixed)}{hive_types})", names
+    return f"FROM {function}({_list(files)}{common}, {argument} = {_struct(fixed)}{hive_types})", names
+
+
+def _common(function: str) -> str:
+    return f"{ALL_COLUMNS}, hive_partitioning = true{CSV if function == 'read_csv' else ''}"
+
+
+def _is_in_path(name: str, files: Sequence[str]) -> bool:
+    """Whether a column is a partition of a folder in the style of Hive."""
+    return any(f"/{name}=" in file for file in files)
 
 
 def _read_text(

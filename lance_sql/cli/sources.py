@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from lance_sql.cli.text_files import ALL_COLUMNS, CSV, TEXT, check_csv, files_of, from_files
 from lance_sql.errors import InvalidArgument, TableNotFound
 from lance_sql.values.local_paths import shown
 from lance_sql.values.sql_text import literal
@@ -16,7 +17,6 @@ from lance_sql.values.sql_text import literal
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_TEXT: Final = (".csv", ".csv.gz", ".csv.zst", ".tsv", ".tsv.gz", ".tsv.zst")
 _JSON: Final = (".json", ".json.gz", ".jsonl", ".jsonl.gz", ".ndjson", ".ndjson.gz")
 
 
@@ -25,8 +25,8 @@ def source_rows(source: str, table: Callable[[], pa.Schema] | None = None) -> It
     """Yields an Arrow reader of the rows; Ctrl-C interrupts reading.
 
     table: returns the columns of the table that the rows are for; those of CSV and JSON files take their types
-    raises: click.UsageError for SQL that has no result; InvalidArgument for an empty file, and for a CSV file that ends
-        inside a quoted value; UnsupportedFeature for types that DuckDB does not export unchanged
+    raises: click.UsageError for SQL that has no result; InvalidArgument for an empty file, and for a CSV file of which
+        something would be left out; UnsupportedFeature for types that DuckDB does not export unchanged
     """
     import lance_sql
     from lance_sql.cli.interrupts import interruptible
@@ -36,22 +36,23 @@ def source_rows(source: str, table: Callable[[], pa.Schema] | None = None) -> It
     with interruptible(connection):
         if not is_query:
             _check_place(source)
-        relation = connection.sql(source if is_query else "FROM " + literal(source))
+        relation = connection.sql(source if is_query else from_files(source))
+        is_csv = not is_query and source.lower().endswith(TEXT)
         if relation is None:
             raise click.UsageError("The SQL has no result: give a query, or a file.")
         if not is_query:
             if os.path.isfile(source) and not os.path.getsize(source):
                 raise InvalidArgument(f"{source!r} is empty, and names no columns: leave it out")
-            if source.lower().endswith(_TEXT):
-                _check_quotes(connection, source, relation.columns)
-            if table is not None and source.lower().endswith(_TEXT) and not relation.limit(1).fetchall():
+            if is_csv:
+                check_csv(connection, files_of(connection, source), relation.columns)
+            if table is not None and is_csv and not relation.limit(1).fetchall():
                 import pyarrow as pa
 
                 # DuckDB 1.5 has no columns without a type
                 yield pa.table({name: pa.nulls(0) for name in relation.columns}).to_reader()
                 return
-            if table is not None and source.lower().endswith((*_TEXT, *_JSON)):
-                relation = _with_types(connection, source, relation, table())
+            if table is not None and (is_csv or source.lower().endswith(_JSON)):
+                relation = _with_types(connection, source, relation, table(), is_csv=is_csv)
         from lance_sql.format.schema.duckdb_types import exportable
 
         yield exportable(relation).to_arrow_reader()
@@ -65,25 +66,14 @@ def _check_place(source: str) -> None:
         raise TableNotFound(f"No file or folder {shown(source)}: check the path, or pass a query in quotes")
 
 
-def _with_types(connection: Any, source: str, relation: Any, table: pa.Schema) -> Any:
+def _with_types(connection: Any, source: str, relation: Any, table: pa.Schema, *, is_csv: bool) -> Any:
     from lance_sql.cli import table_types
 
-    is_csv = source.lower().endswith(_TEXT)
     found = dict(zip(relation.columns, map(str, relation.types), strict=True))
     types = table_types.fitted(found, table, connection, is_csv=is_csv)
     if types == found:
         return relation
     given = ", ".join(f"{literal(name)}: {literal(type)}" for name, type in types.items())
-    function, option = ("read_csv", "types") if is_csv else ("read_json", "columns")
-    return connection.sql(f"FROM {function}({literal(source)}, {option} = {{{given}}})")
-
-
-def _check_quotes(connection: Any, source: str, names: Sequence[str]) -> None:
-    """Raises for a file in which DuckDB takes quotes for parts of names, because it finds no end of a quoted value."""
-    quoted = next((name for name in names if len(name) > 1 and name[0] == name[-1] == '"'), None)
-    if quoted is None or connection.sql(f"SELECT Quote FROM sniff_csv({literal(source)})").fetchall() == [('"',)]:
-        return
-    raise InvalidArgument(
-        f"{source!r} has a quoted value without an end, so that the column {quoted[1:-1]!r} would keep its quotes: the"
-        " file may be cut off. To load it as it is, pass \"FROM read_csv('..', quote = '')\""
-    )
+    if is_csv:
+        return connection.sql(f"FROM read_csv({literal(source)}{ALL_COLUMNS}{CSV}, types = {{{given}}})")
+    return connection.sql(f"FROM read_json({literal(source)}, columns = {{{given}}})")

@@ -302,7 +302,7 @@ CALLS: list[tuple[Callable[[Any], object], str]] = [
     (lambda _: OURS.open(5), "pass text, such as 'orders.lance', or a Path"),
     (lambda _: OURS.write("r.lance", {"id": [1]}), "Rows come first, then the path: lance_sql.write(rows, "),
     (lambda _: OURS.write({"id": [1]}, "plain.txt"), "plain.txt is a file; choose another path"),
-    (lambda _: OURS.sql("SELECT 1", engine=5), "pass 'duckdb', 'datafusion', 'spark' or 'sail', and a connection as"),
+    (lambda _: OURS.sql("SELECT 1", engine=5), "pass one of 'duckdb', 'datafusion', 'spark', 'sail', and a"),
     (lambda o: o.delete(""), "'true' deletes all rows"),
     (lambda o: o.delete(None), "where='true' deletes all rows"),
     (lambda o: o.update({"status": "'x'"}), "where='true' updates all rows"),
