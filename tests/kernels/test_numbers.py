@@ -15,7 +15,7 @@ from lance_sql import _kernels
 
 ROOT = Path(__file__).parents[2]
 
-OF_THE_KERNELS_ALONE = {"WireType"}
+OF_THE_KERNELS_ALONE = {"LevelKind", "WireType"}
 """Python has no use for them."""
 
 
