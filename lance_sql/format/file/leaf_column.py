@@ -243,7 +243,7 @@ class LeafColumn:
     def _blobs(self, number: int, rows: RowRanges, page: Page) -> Reading[pa.Array]:
         with self.at(number):
             assert isinstance(page, BlobPage)
-            return (yield from page.decode(rows, self.chain))
+            return (yield from page.decode(rows, self.chain, self.file.bytes.gap))
 
     def at(self, page: int) -> at:
         """Returns the context that adds the page to errors."""

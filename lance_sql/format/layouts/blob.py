@@ -18,7 +18,7 @@ from lance_sql.format.encodings.stored import bitmap
 from lance_sql.format.file_versions import PageRules
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.layouts.nest import Chain, Slots, nest
-from lance_sql.format.layouts.page import Page
+from lance_sql.format.layouts.page import Page, cluster, concat
 from lance_sql.format.layouts.reading import Reading
 from lance_sql.format.layouts.shredded import EncodedPage, ShreddedPage
 from lance_sql.format.layouts.tree import Blob, Layer, Layers, max_definition
@@ -91,13 +91,16 @@ class BlobPage:
     def test(self, test: ValueTest, leaf: pa.DataType) -> None:
         """See `Page.test`."""
 
-    def decode(self, rows: RowRanges, chain: Chain) -> Reading[pa.Array]:
-        """Reads rows; only the descriptors have the positions of the blobs."""
+    def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
+        """Reads rows; only the descriptors have the positions of the blobs.
+
+        gap: maximum bytes between two descriptors that are cheaper to read over than to request separately
+        """
         chain.check(self._layers)
         if not chain.is_flat:
             raise UnsupportedFeature("blobs below lists are not supported")
         check_type(chain)
-        descriptors = yield from self._descriptors(np.ascontiguousarray(rows))
+        descriptors = yield from self._descriptors(np.ascontiguousarray(rows), gap)
         positions, sizes = places(descriptors)
         levels = np.where(sizes == 0, positions >> np.uint64(16), 0)
         if int(levels.max(initial=0)) > max_definition(self._layers):
@@ -106,7 +109,7 @@ class BlobPage:
         values = yield from read_blobs(positions, sizes, slots[0].validity, slots[0].null_count)
         return nest(chain.finish(values) if chain.finish else values, slots[1:], chain)
 
-    def _descriptors(self, rows: RowRanges) -> Reading[pa.StructArray]:
+    def _descriptors(self, rows: RowRanges, gap: int) -> Reading[pa.Array]:
         """Reads the descriptors of rows, by the kernels."""
         opened = self._inner.reader(Chain(DESCRIPTOR), is_nested=True)
         if opened is None or opened[0].form is None:
@@ -114,13 +117,20 @@ class BlobPage:
         page, where = opened
         column = _kernels.ColumnReader(np.array([0, self._num_rows], np.int64))
         column.open(0, page.reader, where.start, where.end)
-        (spans,) = _kernels.spans([(column, rows)])
-        buffers = (yield [ByteRange(start, end) for _, start, end in spans]) if spans else ()
-        parts = [(page, data, start) for (page, start, _), data in zip(spans, buffers, strict=True)]
-        _, arrays, failure = _kernels.read_rows([], [(column, rows, parts)], None)
+        spans = [_kernels.spans([(column, rows[index : index + 1])])[0] for index in range(len(rows))]
+        # a page of one descriptor for all rows has no bytes
+        places = np.array([parts[0][1:] if parts else (0, 0) for parts in spans], np.int64)
+        groups = cluster(places, gap)
+        ranges = [ByteRange(int(places[first, 0]), int(places[end - 1, 1])) for first, end in groups.tolist()]
+        buffers = (yield ranges) if any(spans) else [pa.py_buffer(b"")] * len(ranges)
+        wanted = [
+            (column, rows[first:end], [(0, data, where.start)] if data.size else [])
+            for (first, end), where, data in zip(groups.tolist(), ranges, buffers, strict=True)
+        ]
+        _, arrays, failure = _kernels.read_rows([], wanted, None)
         if failure is not None:
             raise CorruptFile(failure[3])
-        return pa.Array._import_from_c(arrays[0].address, DESCRIPTOR)
+        return concat([pa.Array._import_from_c(array.address, DESCRIPTOR) for array in arrays])
 
 
 def _slots(levels: U64, layers: Layers) -> list[Slots]:

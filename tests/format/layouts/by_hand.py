@@ -67,7 +67,7 @@ class HandPage:
         rows = np.ascontiguousarray(row_ranges.single(0, self.num_rows) if rows is None else rows)
         if isinstance(self._page, BlobPage):
             with at(page=0):
-                return run(self._page.decode(rows, chain), self.fetch)
+                return run(self._page.decode(rows, chain, 0), self.fetch)
         if self.num_rows > self._opened_rows:
             raise CorruptFile(f"{self.num_rows} rows of {self._opened_rows}")
         column = self._column(chain)
@@ -87,6 +87,18 @@ class HandPage:
         array.validate(full=True)
         assert array.type == chain.type
         return array
+
+    def requested(self, chain: Chain, rows: RowRanges) -> list[ByteRange]:
+        """Returns the ranges that reading blobs requests, in all rounds."""
+        assert isinstance(self._page, BlobPage)
+        requested: list[ByteRange] = []
+
+        def fetch(ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
+            requested.extend(ranges)
+            return self.fetch(ranges)
+
+        run(self._page.decode(rows, chain, 0), fetch)
+        return requested
 
     def _column(self, chain: Chain) -> NativeColumn:
         """Returns a column of the page alone."""

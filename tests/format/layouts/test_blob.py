@@ -24,9 +24,13 @@ FILE = b"first blob, second"
 NULL = (1 << 16, 0)
 
 
-def blob_page(descriptors: list[tuple[int, int]], layers: Layers = (NULLABLE,)) -> HandPage:
+def blob_page(
+    descriptors: list[tuple[int, int]], layers: Layers = (NULLABLE,), chunk_rows: int | None = None
+) -> HandPage:
     """Descriptors (position, size) in a mini-block page of their own."""
-    page = build([Chunk(len(descriptors), [np.array(descriptors, "<u8").tobytes()])], large=False)
+    size = chunk_rows or len(descriptors)
+    parts = [descriptors[start : start + size] for start in range(0, len(descriptors), size)]
+    page = build([Chunk(len(part), [np.array(part, "<u8").tobytes()]) for part in parts], large=False)
     inner = MiniBlock(
         layers=(ITEM,),
         values=PackedStruct((64, 64), Flat(128)),
@@ -47,6 +51,15 @@ def test_descriptors_become_the_bytes_that_they_point_at() -> None:
     values = [b"first blob", b"", None, b"second", FILE]
     assert page.read(BLOBS).to_pylist() == values
     assert page.read(BLOBS, np.array([[1, 2], [3, 5]])).to_pylist() == [values[1], *values[3:]]
+
+
+def test_descriptors_that_are_far_apart_are_requested_apart() -> None:
+    page = blob_page([(0, 5), NULL, (0, 0), (12, 6)] * 64, chunk_rows=16)
+    rows = np.array([[0, 2], [3, 4], [250, 252]])
+    assert page.read(BLOBS, rows).to_pylist() == [b"first", None, b"second", b"", b"second"]
+    near, far, *blobs = page.requested(BLOBS, rows)
+    assert near.end - near.start == far.end - far.start == 8 + 16 * 16
+    assert [(blob.start, blob.end) for blob in blobs] == [(0, 5), (12, 18), (12, 18)]
 
 
 def test_nulls_of_structs_around_a_blob_are_in_its_descriptor() -> None:
