@@ -7,14 +7,14 @@
     a model         config(materialized='lance', location='spent.lance', unique_key='customer')
 
 A model with rows from a cursor names it (`cursor`). The commit of its rows records that, and advances the cursor. A
-failed run therefore loses no changes, and a repeated one applies none twice. A run that gives the model a part of the
-rows, with `--empty` or `--sample`, leaves the cursor and an existing table alone.
+failed run therefore loses no changes, and a repeated one applies none twice. A run that gives a model a part of the
+rows, with `--empty` or `--sample`, leaves cursors and existing tables alone. `--full-refresh` replaces all rows.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import Lock
@@ -25,7 +25,7 @@ from dbt.adapters.duckdb.plugins import BasePlugin
 
 import lance_sql
 from lance_sql.changes.feed import ChangeFeed
-from lance_sql.errors import InvalidArgument, TableNotFound
+from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature
 from lance_sql.jobs.applying import missing
 from lance_sql.providers import register
 from lance_sql.providers.dbt.cursors import ModelRun, source_of
@@ -135,16 +135,15 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         model, path = ModelRun(**target_config.config), target_config.location.path
         connection = self._connection.cursor()
         rows = connection.sql(f"FROM {target_config.relation}").to_arrow_table()
-        if model.cursor is None:
-            self._write(path, rows, model.config, {})
-            return
-        source = source_of(model, lambda sql: connection.get_table_names(sql, qualified=True))
+        source = None
+        if model.cursor is not None:
+            source = source_of(model, lambda sql: connection.get_table_names(sql, qualified=True))
         if model.is_partial:
             if self._existing(path) is None:
-                self._write(path, rows.slice(0, 0), model.config, {})
+                self._write(path, rows.slice(0, 0), model, {})
             return
         if source is None:
-            self._write(path, rows, model.config, {})
+            self._write(path, rows, model, {})
             return
         with self._lock:
             reading = self._readings[source]
@@ -155,17 +154,27 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
                 f" {rest.start - 1} already: add target: {path} to the meta of the source"
             )
         if rest is reading.feed:
-            self._write(path, rows, model.config, dict(rest.properties))
+            self._write(path, rows, model, dict(rest.properties))
         reading.block.__exit__(None, None, None)
 
-    def _write(self, path: str, rows: pa.Table, config: Any, properties: Mapping[str, str]) -> None:
+    def _write(self, path: str, rows: pa.Table, model: ModelRun, properties: Mapping[str, str]) -> None:
+        config = model.config
         keys = config.get("unique_key")
         strategy = config.get("strategy", "overwrite" if keys is None else "merge")
         if strategy not in _STRATEGIES:
             raise InvalidArgument(f"strategy={strategy!r} is not one of {', '.join(_STRATEGIES)}")
         if strategy in ("merge", "apply_changes") and keys is None:
             raise InvalidArgument(f"strategy={strategy!r} needs a unique_key")
+        if strategy == "merge":
+            _check_keys(model.name, rows, keys)
         target: Any = self._existing(path)
+        if model.is_whole and target is not None:
+            if strategy == "apply_changes" or model.cursor is not None:
+                raise InvalidArgument(
+                    f"Model {model.name}: --full-refresh would replace {path} by changes: drop the table and the cursor"
+                )
+            strategy = "overwrite"
+        evolves = target is not None and strategy in ("append", "merge") and _evolves(model, rows, target)
         options: dict[str, Any] = dict(self._access)
         if strategy == "apply_changes":
             given = {name: config.get(name) for name in _OF_APPLYING if config.get(name) is not None}
@@ -175,13 +184,42 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         elif strategy == "overwrite":
             lance_sql.write(rows, path, mode="overwrite", properties=properties, **options)
         elif strategy == "append":
-            lance_sql.write(rows, path, mode="append", properties=properties, **options)
+            lance_sql.write(rows, path, mode="append", properties=properties, merge_schema=evolves, **options)
         else:
+            if evolves:
+                target = target.add_columns([field for field in rows.schema if field.name not in target.schema.names])
             target.merge(rows, keys, properties=properties)
 
     def default_materialization(self) -> str:
         """Returns "view": the rows of a source are read when a model uses them."""
         return "view"
+
+
+def _check_keys(model: str, rows: pa.Table, keys: str | Sequence[str]) -> None:
+    """
+    raises: InvalidArgument for a key that is NULL, which would be inserted again by each run
+    """
+    for key in [keys] if isinstance(keys, str) else keys:
+        if key in rows.column_names and rows[key].null_count:
+            raise InvalidArgument(
+                f"Model {model}: unique_key {key!r} is NULL in {rows[key].null_count} rows, and NULL equals no key:"
+                " leave these rows out, or give them a value"
+            )
+
+
+def _evolves(model: ModelRun, rows: pa.Table, target: lance_sql.Dataset) -> bool:
+    """Whether rows bring columns that the table gets, by `on_schema_change`. By default, the write raises an error.
+
+    raises: UnsupportedFeature for "sync_all_columns"
+    """
+    # "ignore" is dbt's default, and would leave out columns without a word
+    choice = model.config.get("on_schema_change") or "ignore"
+    if choice == "sync_all_columns":
+        raise UnsupportedFeature(
+            f"Model {model.name}: on_schema_change={choice!r} is not supported: use append_new_columns, and drop"
+            " columns by hand"
+        )
+    return choice == "append_new_columns" and not set(target.schema.names).issuperset(rows.column_names)
 
 
 _OF_DBT: Final = frozenset({"target", "enabled", "freshness", "loaded_at_field", "event_time", "loaded_at_query"})

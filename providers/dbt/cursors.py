@@ -25,6 +25,7 @@ class ModelRun:
     sql: compiled
     selected: ids of the nodes of this run
     is_partial: dbt leaves out rows of the sources, with `--empty` or `--sample`
+    is_whole: the rows are all rows of the table, as with `--full-refresh`
     """
 
     config: Any
@@ -33,6 +34,7 @@ class ModelRun:
     graph: Mapping[str, Any]
     selected: Sequence[str]
     is_partial: bool
+    is_whole: bool
 
     @property
     def cursor(self) -> str | None:

@@ -301,3 +301,89 @@ def test_mistakes_are_named(project: Path, name: str, text: str, error: str) -> 
     model = "log" if name == "sources" else name
     assert error in dbt("run", "--select", model, succeeds=False)
     assert not Path("x.lance").exists()
+
+
+INCREMENTAL = """{{ config(materialized='lance', location='inc.lance', strategy='append') }}
+    select id, amount from {{ source('shop', 'orders') }}
+    {% if lance_sql.is_incremental() %} where id > (select max(id) from {{ this }}) {% endif %}"""
+
+
+def test_incremental_models_have_each_row_once(project: Path) -> None:
+    model = project / "models" / "inc.sql"
+    model.write_text(INCREMENTAL)
+    dbt("run", "--select", "inc")
+    lance_sql.write({"id": [4], "customer": ["cy"], "amount": [7]}, "orders.lance", mode="append")
+    dbt("run", "--select", "inc")
+    assert rows("inc.lance") == [(1, 10), (2, 20), (3, 5), (4, 7)]
+    assert [each.rows_inserted for each in lance_sql.open("inc.lance").history()] == [3, 1]
+    # no row of a run with a part of the rows, and no loss of the others
+    dbt("run", "--select", "inc", "spent", "--empty")
+    assert len(rows("inc.lance")) == 4
+    assert rows("spent.lance") == []
+    # the view of the model is gone, so the model selects all rows
+    os.remove("lake.duckdb")
+    dbt("run", "--select", "inc", "spent")
+    assert len(rows("inc.lance")) == 4
+    dbt("run", "--select", "inc", "spent", "--empty")
+    assert (len(rows("inc.lance")), len(rows("spent.lance"))) == (4, 3)
+    lance_sql.open("inc.lance").delete("id = 1")
+    dbt("run", "--select", "inc", "--full-refresh")
+    assert len(rows("inc.lance")) == 4
+    model.write_text(INCREMENTAL.replace("lance_sql.is", "is"))
+    assert "write lance_sql.is_incremental()" in dbt("run", "--select", "inc", succeeds=False)
+    assert len(rows("inc.lance")) == 4
+
+
+def config(**options: object) -> str:
+    given = "".join(f", {name}={value!r}" for name, value in options.items())
+    return f"{{{{ config(materialized='lance'{given}) }}}} "
+
+
+def test_columns_keys_and_contracts(project: Path) -> None:
+    """Each model has a second text, of a second run, and the rows after it or its error."""
+    merged, appended = {"unique_key": "id"}, {"strategy": "append"}
+    models: dict[str, tuple[str, str, list[tuple[Any, ...]] | str]] = {
+        "nulls": (config(**merged) + "select 1 as id", config(**merged) + "select null::int as id", "NULL in 1 rows"),
+        "fails": (config(**appended) + "select 1 as a", config(**appended) + "select 1 as a, 2 as b", "no such column"),
+        "appends": (
+            config(**appended) + "select 1 as a",
+            config(on_schema_change="append_new_columns", **appended) + "select 3 as a, 2 as b",
+            [(1, None), (3, 2)],
+        ),
+        "merges": (
+            config(**merged) + "select 1 as id",
+            config(on_schema_change="append_new_columns", **merged) + "select 1 as id, 2 as b",
+            [(1, 2)],
+        ),
+        "syncs": (
+            config(**appended) + "select 1 as a",
+            config(on_schema_change="sync_all_columns", **appended) + "select 1 as a",
+            "use append_new_columns",
+        ),
+        "agreed": (config() + "select 1 as a", config() + "select 'x' as a", "contract"),
+    }
+    (project / "models" / "contracts.yml").write_text(
+        "models: [{name: agreed, config: {contract: {enforced: true}}, columns: [{name: a, data_type: integer}]}]"
+    )
+    for name, (text, _, _) in models.items():
+        (project / "models" / f"{name}.sql").write_text(text)
+    dbt("run", "--select", *models)
+    for name, (_, text, _) in models.items():
+        (project / "models" / f"{name}.sql").write_text(text)
+    output = dbt("run", "--select", *models, succeeds=False)
+    for name, (_, _, expected) in models.items():
+        if isinstance(expected, str):
+            assert expected in output
+            expected = [(1,)]
+        assert rows(f"{name}.lance") == expected, name
+    (project / "snapshots").mkdir()
+    (project / "snapshots" / "kept.sql").write_text(
+        "{% snapshot kept %}{{ config(unique_key='customer', strategy='check', check_cols='all',"
+        " target_schema='main') }} select customer, spent from {{ ref('spent') }}{% endsnapshot %}"
+    )
+    dbt("build", "--select", "spent", "kept")
+    lance_sql.open("orders.lance").update({"amount": "99"}, "id = 2")
+    dbt("build", "--select", "spent", "kept")
+    with lance_sql.connect("lake.duckdb") as connection:
+        kept = connection.sql("SELECT customer, spent, dbt_valid_to IS NULL FROM kept ORDER BY ALL").fetchall()
+    assert kept == [("ada", 15, True), ("bo", 20, False), ("bo", 99, True)]
