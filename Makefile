@@ -86,7 +86,8 @@ engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(OLDEST)/stamp $(SAIL)/stamp $(DB
 	@echo "lance-sql: models of dbt"
 	@PYTHONPATH=$(abspath $(DBT)) $(PYTEST) -q tests/providers/dbt
 	@echo "lance-sql: tools that read or write tables by the interfaces of Python and Arrow"
-	@PYTHONPATH=$(abspath $(TOOLS)) $(PYTEST) -q -m "slow or not slow" tests/tools
+	@PYTHONPATH=$(abspath $(TOOLS)) $(PYTEST) -q -m "slow or not slow" tests/tools \
+		tests/test_services.py::test_the_service_of_fastapi
 
 pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest supported Python, if installed
 	@for found in $$(scripts/other_pythons.sh $(VENV)); do \

@@ -18,7 +18,7 @@ def orders(status: str, seconds: float = 30.0) -> list[dict[str, object]]:
         clock.start()
         try:
             text = "SELECT id, status FROM 'examples/orders.lance' WHERE status = ? ORDER BY id"
-            found: list[dict[str, object]] = cursor.execute(text, [status]).to_arrow_table().to_pylist()
+            found: list[dict[str, object]] = cursor.sql(text, params=[status]).to_arrow_table().to_pylist()
         finally:
             clock.cancel()
     return found

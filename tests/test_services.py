@@ -59,6 +59,7 @@ def test_the_service_of_the_standard_library(server: tuple[subprocess.Popen[str]
         get(port, "/health")
 
 
+@pytest.mark.filterwarnings("ignore:Using .httpx")
 def test_the_service_of_fastapi(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("fastapi", reason="fastapi is not installed")
     client_of = pytest.importorskip("fastapi.testclient").TestClient

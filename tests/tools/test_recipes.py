@@ -55,19 +55,3 @@ def test_geopandas_keeps_geometries_and_their_system() -> None:
     exec(block, names)
     found = names["found"]
     assert (found.crs.to_epsg(), found.geometry.x.tolist(), found.geometry.y.tolist()) == (4326, [2.0], [3.0])
-
-
-@pytest.mark.filterwarnings("ignore:Using .httpx")
-def test_fastapi_answers_with_a_cursor_for_each_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("fastapi", reason="fastapi is not on the path")
-    from fastapi.testclient import TestClient
-
-    block = re.search(r"```text\n(.*?)```", (ROOT / "docs" / "services.md").read_text(), re.DOTALL)
-    assert block is not None
-    monkeypatch.chdir(ROOT)
-    names: dict[str, Any] = {}
-    # annotations of FastAPI are looked up in a module
-    exec(block[1], names)
-    client = TestClient(names["app"])
-    assert len(client.get("/orders", params={"status": "open"}).json()) == 104
-    assert client.get("/health").json() == {"version": lance_sql.open("examples/orders.lance").version}
