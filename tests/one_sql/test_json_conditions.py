@@ -141,7 +141,7 @@ def test_many_conditions_on_members(tmp_path: Path, seed: int, pushed: list[str]
         ("v->>'a' = '7.0'", """(json_extract_string("v", '$.a') IS NOT NULL)"""),
         ("v->>'a' LIKE 'x%'", """(json_extract_string("v", '$.a') IS NOT NULL)"""),
         ("v->>'a' <> '7'", """(json_extract_string("v", '$.a') IS NOT NULL)"""),
-        ("NOT v->>'a' = '7'", """(json_extract_string("v", '$.a') IS NOT NULL)"""),
+        ("NOT (v->>'a') = '7'", """(json_extract_string("v", '$.a') IS NOT NULL)"""),
         # nothing
         ("NOT (v->>'a' = '7' OR coalesce(v->>'b', 'x') = 'x')", None),
         ("TRY_CAST(v->>'a' AS INT) IS NULL", None),
@@ -169,14 +169,14 @@ def test_filters_of_one_table_leave_another_whole(tmp_path: Path, pushed: list[s
     table = lance_sql.write(pa.table({"id": [1, 2, 3], "v": texts}, schema=schema), str(tmp_path / "t.lance"))
     queries: dict[str, list[int | None]] = {
         f"SELECT a.id FROM '{table.uri}' a, '{table.uri}' b WHERE a.v->>'a' = '7' ORDER BY 1": [1, 1, 1],
-        f"SELECT b.id FROM '{table.uri}' a LEFT JOIN '{table.uri}' b ON a.id = b.id AND b.v->>'a' = '7' ORDER BY 1": [
+        f"SELECT b.id FROM '{table.uri}' a LEFT JOIN '{table.uri}' b ON a.id = b.id AND (b.v->>'a') = '7' ORDER BY 1": [
             1,
             None,
             None,
         ],
         f"WITH c AS (FROM '{table.uri}') SELECT id FROM c WHERE v->>'a' = '8'": [2],
         f"SELECT id FROM (SELECT * FROM '{table.uri}' ORDER BY id DESC LIMIT 2) WHERE v->>'a' = '7'": [],
-        f"SELECT id FROM '{table.uri}' QUALIFY row_number() OVER (ORDER BY id) = 2 AND v->>'a' = '8'": [2],
+        f"SELECT id FROM '{table.uri}' QUALIFY row_number() OVER (ORDER BY id) = 2 AND (v->>'a') = '8'": [2],
         f"SELECT count(*) FILTER (WHERE v->>'a' = '7') AS id FROM '{table.uri}'": [1],
         f"SELECT id FROM '{table.uri}' WHERE v->>'a' = '7' UNION ALL SELECT id FROM '{table.uri}' ORDER BY 1": [
             1,
