@@ -89,6 +89,10 @@ _DOORS = [
         "CREATE INDEX ON 't.lance' (id)",
         "CREATE MATERIALIZED VIEW 'u.lance' AS SELECT id FROM 't.lance'",
         "COMMENT ON TABLE 't.lance' IS 'x'",
+        "CALL lance_set_config('t.lance', 'a', 'b')",
+        "SELECT Count FROM lance_compact_files('t.lance')",
+        "ALTER TABLE 't.lance' ADD COLUMNS b FROM (SELECT 0 AS _rowaddr, 1 AS b)",
+        "ALTER TABLE 't.lance' UPDATE COLUMNS id FROM (SELECT 0 AS _rowaddr, 9 AS id)",
     ],
 )
 def test_changes_are_refused(door: Door, text: str, tmp_path: Path) -> None:

@@ -142,6 +142,8 @@ DATASET: Final[dict[str, Verb]] = {
     "drop rule": _on(lambda dataset: dataset.rules.set("ids", "unique(id)").rules.drop("ids")),
     "column metadata": _on(lambda dataset: dataset.config.update_field_metadata("id", {"comment": "a key"})),
     "config": _on(lambda dataset: dataset.config.update({"a": "b"})),
+    "table metadata": _on(lambda dataset: dataset.config.update_table_metadata({"a": "b"})),
+    "schema metadata": _on(lambda dataset: dataset.config.update_schema_metadata({"a": "b"})),
     "stable row ids": _on(lambda dataset: dataset.maintenance.enable_stable_row_ids()),
     "create tag": _on(lambda dataset: dataset.tags.create("new")),
     "move tag": _on(lambda dataset: dataset.tags.move("good")),

@@ -153,6 +153,8 @@ VERBS: dict[str, Callable[[Dataset], object]] = {
     "restore": lambda table: table.restore(1),
     "index": lambda table: table.indices.create("id", "btree"),
     "config": lambda table: table.config.update({"a": "b"}),
+    "table metadata": lambda table: table.config.update_table_metadata({"a": "b"}),
+    "schema metadata": lambda table: table.config.update_schema_metadata({"a": "b"}),
     "apply": lambda table: lance_sql.apply_changes(table, [{"id": 1}], "id"),
 }
 
@@ -243,6 +245,8 @@ CHANGES: dict[str, Callable[[Dataset], object]] = {
     "index": lambda table: table.indices.create("id", "btree"),
     "columns": lambda table: table.add_columns({"w": "id"}),
     "config": lambda table: table.config.update({"a": "b"}),
+    "table metadata": lambda table: table.config.update_table_metadata({"a": "b"}),
+    "schema metadata": lambda table: table.config.update_schema_metadata({"a": "b"}),
     "branch": lambda table: table.branches.create("new"),
     "publish": lambda table: table.branches.publish("load"),
 }

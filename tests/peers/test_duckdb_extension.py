@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+import lance_sql
+from lance_sql.errors import LanceError
 from lance_sql.providers.duckdb.protocol import has_sources
 
 from .duckdb_extension import Record, records, run, run_file
@@ -64,3 +66,19 @@ def test_the_tests_of_the_extension() -> None:
     outcomes = run(Path(os.environ["LANCE_SQL_DUCKDB_EXTENSION"]))
     counts = Counter(each.kind for of_file in outcomes.values() for each in of_file)
     assert counts["equal"] >= 0.85 * counts.total()
+
+
+@pytest.mark.skipif(not has_sources(), reason="connections of DuckDB 1.5 parse no statements")
+def test_what_differs_as_the_page_says(tmp_path: Path) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write({"id": [1, 2]}, path).indices.create("id", "btree")
+    connection = lance_sql.connect()
+    shown = connection.sql(f"SHOW INDEXES ON '{path}'").to_arrow_table()
+    assert shown == connection.sql(f"FROM lance_indices('{path}')").to_arrow_table()
+    with pytest.raises(LanceError, match="add WHERE true"):
+        connection.execute(f"DELETE FROM '{path}'")
+    connection.execute(f"DELETE FROM '{path}' WHERE true")
+    assert [column[0] for column in connection.description] == [
+        *("operation", "version", "rows_inserted", "rows_updated", "rows_deleted")
+    ]
+    assert connection.execute(f"SELECT _rowaddr >> 32 FROM '{path}' VERSION AS OF 1").fetchall() == [(0,), (0,)]
