@@ -239,10 +239,10 @@ class EncodedFilter:
         return constant
 
     def _has_values(self, column_index: int) -> bool:
-        """Whether values can be compared: not on pages that Python reads, of several kinds, or with items."""
+        """Whether values can be compared: not on pages that Python reads, of several kinds, with items or parts."""
         native = self.columns[column_index].native
         form = native.column.form(native.pages)
-        return form is not None and form.items is None and native.texts is None
+        return form is not None and form.items is None and not form.is_composite and native.texts is None
 
     def _paired(self, pair: _Pair) -> int:
         self._pairs.append(pair)
