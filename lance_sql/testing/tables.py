@@ -139,9 +139,6 @@ def rows(table: TableLike, name: str, ignored: Sequence[str] = ()) -> AssertedRo
         held = pa.table({column: [row.get(column) for row in table] for column in columns})
     else:
         held = to_reader(table).read_all()
-    repeated = {column for column in held.column_names if held.column_names.count(column) > 1}
-    if repeated:
-        raise InvalidArgument(f"The {name} table has two columns named {min(repeated)!r}")
     return _rows(name, held, ignored)
 
 

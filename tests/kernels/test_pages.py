@@ -153,9 +153,9 @@ def dictionary_page(
         "short": TEXT[:13],
         "long": LONG,
         "fixed": list(range(100, 130)),
-        "indices": TEXT,
     }
-    items = choices[kind]
+    keeps_indices = kind.startswith("int")
+    items = choices.get(kind, TEXT)
     indices = random_values(seed, sum(sizes), np.uint8).astype(f"<u{index_bits // 8}") % len(items)
     parts = [encoded(part, codec) for part in split(indices, list(sizes))]
     given: tuple[Any, ...]
@@ -165,13 +165,13 @@ def dictionary_page(
     else:
         offsets = np.cumsum([0, *map(len, items)]).astype("<i4")
         given, format, type = (len(items), 32, offsets.tobytes(), b"".join(items)), (True, 32), pa.binary()
-    if kind == "indices":
-        type = (pa.int8(), pa.int16(), pa.int32(), pa.int64())[seed % 4]
+    if keeps_indices:
+        type = pa.type_for_alias(kind)
         format = False, type.bit_width
     reader, data = reader_of(
-        parts, sizes, valid, codec=codec, bits=index_bits, format=format, items=given, keeps_indices=kind == "indices"
+        parts, sizes, valid, codec=codec, bits=index_bits, format=format, items=given, keeps_indices=keeps_indices
     )
-    values = indices.tolist() if kind == "indices" else [items[i] for i in indices.tolist()]
+    values = indices.tolist() if keeps_indices else [items[i] for i in indices.tolist()]
     return Made(reader, data, type, masked(values, valid))
 
 
@@ -210,7 +210,7 @@ KINDS = st.one_of(
     st.tuples(st.just("text"), st.sampled_from([VARIABLE, FSST]), st.sampled_from([32, 64]), st.sampled_from([32, 64])),
     st.tuples(
         st.just("dictionary"),
-        st.sampled_from(["short", "long", "fixed", "indices"]),
+        st.sampled_from(["short", "long", "fixed", "int8", "int16", "int32", "int64"]),
         st.sampled_from([FLAT, PACKED, RUNS]),
         st.sampled_from([8, 32, 64]),
     ),

@@ -180,7 +180,7 @@ def test_queries_are_compared(orders: lance_sql.Dataset) -> None:
 
 def test_columns_of_a_query_may_have_equal_names(orders: lance_sql.Dataset) -> None:
     assert_sql(orders, "SELECT min(id) AS x, max(id) AS x FROM orders", [(1, 3)])
-    with pytest.raises(InvalidArgument, match="two columns named 'x'"):
+    with pytest.raises(InvalidArgument, match="Two columns have the same name 'x'"):
         assert_table_equal(pa.table([[1], [2]], ["x", "x"]), {"x": [1]})
 
 

@@ -157,7 +157,7 @@ def test_appended_columns_are_found_by_name_and_widened(tmp_path: Path) -> None:
         (pa.table({"k": ["1"], "s": ["a"]}), "k: string where int64 is expected. Cast them, or use INSERT INTO"),
         (pa.table({"k": [1.5], "s": ["a"]}), "k: double where int64 is expected"),
         (pa.table({"s": ["a"]}), "k: missing, and it may not be NULL"),
-        (pa.table([[1], [2]], names=["k", "k"]), "k: twice"),
+        (pa.table([[1], [2]], names=["k", "k"]), "Two columns have the same name 'k'"),
         (pa.table({"K": [1], "s": ["a"]}), "did you mean 'k'"),
     ],
 )
