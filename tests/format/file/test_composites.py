@@ -172,3 +172,24 @@ def test_values_with_parts_come_back(version: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["2.1", "2.2"])
 def test_many_values_with_parts_come_back(version: str, tmp_path: Path) -> None:
     assert sum(check(seed, version, tmp_path) for seed in range(200, 400)) > 50
+
+
+@pytest.mark.parametrize("writer", ["ours", "pylance"])
+@pytest.mark.parametrize("version", ["2.1", "2.2"])
+def test_structs_without_members_are_not_null(version: str, writer: str, tmp_path: Path) -> None:
+    rows = pa.table({"id": range(6), "s": pa.array([{}] * 6, pa.struct([]))})
+    path = str(tmp_path / "t.lance")
+    if writer == "ours":
+        lance_sql.write(rows, path, file_version=version)
+    else:
+        lance.write_dataset(rows, path, data_storage_version=cast(Any, version))
+    table = lance_sql.open(path).delete("id = 2")
+    wanted: list[tuple[str, list[int]]] = [
+        ("s IS NULL", []),
+        ("s IS NOT NULL", [0, 1, 3, 4, 5]),
+        ("s IS NULL OR id > 3", [4, 5]),
+    ]
+    for filter, ids in wanted:
+        assert table.scan(["id"], filter).to_table()["id"].to_pylist() == ids
+        assert table.count_rows(filter) == len(ids)
+    assert table.to_table()["s"].to_pylist() == [{}] * 5
