@@ -31,8 +31,9 @@ def from_files(source: str) -> str:
 
 
 def files_of(connection: Any, source: str) -> list[str]:
-    """Returns the files at a path, or those that a pattern matches."""
-    return [str(file) for (file,) in connection.execute(f"SELECT file FROM glob({literal(source)})").fetchall()]
+    """Returns the files at a path, or those that a pattern matches; the source itself if DuckDB cannot list it."""
+    listed = connection.execute(f"SELECT file FROM glob({literal(source)})").fetchall()
+    return [str(file) for (file,) in listed] or [source]
 
 
 def check_csv(connection: Any, files: Sequence[str], names: Sequence[str]) -> None:
