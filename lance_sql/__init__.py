@@ -13,126 +13,54 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from lance_sql.runtime import ports
+from lance_sql.runtime import first_use, ports
 
 if TYPE_CHECKING:
+    __all__: list[str]
     __version__: str
-    from lance_sql.catalogs import Catalog, catalog
-    from lance_sql.changes.cursors import Cursor
-    from lance_sql.dataset import Dataset
+    from lance_sql.catalogs import Catalog as Catalog, catalog as catalog
+    from lance_sql.changes.cursors import Cursor as Cursor
+    from lance_sql.dataset import Dataset as Dataset
     from lance_sql.errors import (
-        BranchExists,
-        ColumnNotFound,
-        CommitConflict,
-        ContractBroken,
-        CorruptFile,
-        DamagedLineage,
-        ForeignBase,
-        InvalidArgument,
-        LanceError,
-        MissingDependency,
-        RetryableConflict,
-        TableExists,
-        TableNotFound,
-        TagExists,
-        UnsupportedFeature,
-        VersionNotFound,
+        BranchExists as BranchExists,
+        ColumnNotFound as ColumnNotFound,
+        CommitConflict as CommitConflict,
+        ContractBroken as ContractBroken,
+        CorruptFile as CorruptFile,
+        DamagedLineage as DamagedLineage,
+        ForeignBase as ForeignBase,
+        InvalidArgument as InvalidArgument,
+        LanceError as LanceError,
+        MissingDependency as MissingDependency,
+        RetryableConflict as RetryableConflict,
+        TableExists as TableExists,
+        TableNotFound as TableNotFound,
+        TagExists as TagExists,
+        UnsupportedFeature as UnsupportedFeature,
+        VersionNotFound as VersionNotFound,
     )
-    from lance_sql.health.differences import Difference, diff
-    from lance_sql.health.repairs import repair, salvage
-    from lance_sql.health.verification import audit, verify
-    from lance_sql.jobs.applying import apply_changes
-    from lance_sql.jobs.write_job import WriteJob
-    from lance_sql.jobs.writing import begin_write, write
-    from lance_sql.one_sql.connections import connect
-    from lance_sql.one_sql.running import sql
-    from lance_sql.one_sql.views import View, materialize
-    from lance_sql.opening import open
-    from lance_sql.providers import attach, read_spark, register
-    from lance_sql.reads.scan.scan import Scan, ScanTask
-    from lance_sql.reads.search.queries import nearest, words
-    from lance_sql.runtime.cache_usage import cache_usage, clear_caches
-    from lance_sql.store.manifest_store import ManifestEntry, ManifestStore, SqliteManifestStore
-    from lance_sql.table.commit_origin import configure, job
-
-__all__ = [
-    "BranchExists",
-    "Catalog",
-    "ColumnNotFound",
-    "CommitConflict",
-    "ContractBroken",
-    "CorruptFile",
-    "Cursor",
-    "DamagedLineage",
-    "Dataset",
-    "Difference",
-    "ForeignBase",
-    "InvalidArgument",
-    "LanceError",
-    "ManifestEntry",
-    "ManifestStore",
-    "MissingDependency",
-    "RetryableConflict",
-    "Scan",
-    "ScanTask",
-    "SqliteManifestStore",
-    "TableExists",
-    "TableNotFound",
-    "TagExists",
-    "UnsupportedFeature",
-    "VersionNotFound",
-    "View",
-    "WriteJob",
-    "apply_changes",
-    "attach",
-    "audit",
-    "begin_write",
-    "cache_usage",
-    "catalog",
-    "clear_caches",
-    "configure",
-    "connect",
-    "diff",
-    "job",
-    "materialize",
-    "nearest",
-    "open",
-    "read_spark",
-    "register",
-    "repair",
-    "salvage",
-    "sql",
-    "verify",
-    "words",
-    "write",
-]
-
-_NAMES = {
-    "catalogs": ("Catalog", "catalog"),
-    "changes.cursors": ("Cursor",),
-    "dataset": ("Dataset",),
-    "health.differences": ("Difference", "diff"),
-    "health.repairs": ("repair", "salvage"),
-    "health.verification": ("audit", "verify"),
-    "jobs.applying": ("apply_changes",),
-    "jobs.write_job": ("WriteJob",),
-    "jobs.writing": ("begin_write", "write"),
-    "one_sql.connections": ("connect",),
-    "one_sql.running": ("sql",),
-    "one_sql.views": ("View", "materialize"),
-    "opening": ("open",),
-    "providers": ("attach", "read_spark", "register"),
-    "reads.scan.scan": ("Scan", "ScanTask"),
-    "reads.search.queries": ("nearest", "words"),
-    "runtime.cache_usage": ("cache_usage", "clear_caches"),
-    "store.manifest_store": ("ManifestEntry", "ManifestStore", "SqliteManifestStore"),
-    "table.commit_origin": ("configure", "job"),
-}
-"""Names by module; those of `errors` are not listed."""
-_MODULES = {name: module for module, names in _NAMES.items() for name in names}
+    from lance_sql.health.differences import Difference as Difference, diff as diff
+    from lance_sql.health.repairs import repair as repair, salvage as salvage
+    from lance_sql.health.verification import audit as audit, verify as verify
+    from lance_sql.jobs.applying import apply_changes as apply_changes
+    from lance_sql.jobs.write_job import WriteJob as WriteJob
+    from lance_sql.jobs.writing import begin_write as begin_write, write as write
+    from lance_sql.one_sql.connections import connect as connect
+    from lance_sql.one_sql.running import sql as sql
+    from lance_sql.one_sql.views import View as View, materialize as materialize
+    from lance_sql.opening import open as open
+    from lance_sql.providers import attach as attach, read_spark as read_spark, register as register
+    from lance_sql.reads.scan.scan import Scan as Scan, ScanTask as ScanTask
+    from lance_sql.reads.search.queries import nearest as nearest, words as words
+    from lance_sql.runtime.cache_usage import cache_usage as cache_usage, clear_caches as clear_caches
+    from lance_sql.store.manifest_store import (
+        ManifestEntry as ManifestEntry,
+        ManifestStore as ManifestStore,
+        SqliteManifestStore as SqliteManifestStore,
+    )
+    from lance_sql.table.commit_origin import configure as configure, job as job
 
 
 def _folders(sources: list[str]) -> list[str]:
@@ -195,14 +123,12 @@ if not TYPE_CHECKING:
             from importlib.metadata import version
 
             return version("lance-sql")
-        if name not in __all__:
+        if name != "__all__" and name not in first_use.names(__name__):
             from lance_sql.values.guessed_names import OF_MODULE, unknown_name
 
-            raise unknown_name(f"module {__name__!r}", name, __all__, OF_MODULE)
-        value = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'errors')}"), name)
-        globals()[name] = value
-        return value
+            raise unknown_name(f"module {__name__!r}", name, first_use.names(__name__), OF_MODULE)
+        return first_use.load(__name__, name)
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(first_use.names(__name__))

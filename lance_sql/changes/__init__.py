@@ -20,25 +20,20 @@ The modules are imported on first use, so that a process that reads one version 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from lance_sql.runtime import first_use
 
 if TYPE_CHECKING:
     from lance_sql.changes import (
-        answers,
-        bounds,
-        contracts,
-        cursors,
-        feed,
-        publishing,
-        row_history,
-        version_history,
+        answers as answers,
+        bounds as bounds,
+        contracts as contracts,
+        cursors as cursors,
+        feed as feed,
+        publishing as publishing,
+        row_history as row_history,
+        version_history as version_history,
     )
-
-__all__ = ["answers", "bounds", "contracts", "cursors", "feed", "publishing", "row_history", "version_history"]
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
+else:
+    __getattr__ = first_use.of(__name__)

@@ -10,16 +10,20 @@ The modules are imported on first use, so that a process that only reads starts 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
+from lance_sql.runtime import first_use
+
 if TYPE_CHECKING:
-    from lance_sql.handles import branches, config, cursors, indices, maintenance, rules, tags
-
-__all__ = ["branches", "config", "cursors", "indices", "maintenance", "rules", "tags"]
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
+    __all__: list[str]
+    from lance_sql.handles import (
+        branches as branches,
+        config as config,
+        cursors as cursors,
+        indices as indices,
+        maintenance as maintenance,
+        rules as rules,
+        tags as tags,
+    )
+else:
+    __getattr__ = first_use.of(__name__)

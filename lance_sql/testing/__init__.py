@@ -13,49 +13,20 @@ A failure shows the first differences by key, with the commit that wrote the row
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from lance_sql.runtime import first_use
 
 if TYPE_CHECKING:
-    from lance_sql.testing.changes import assert_changes
-    from lance_sql.testing.difference import TableDifferenceError
-    from lance_sql.testing.equality import assert_table_equal
-    from lance_sql.testing.invariants import assert_invariants
-    from lance_sql.testing.playback import replay
-    from lance_sql.testing.schemas import assert_schema
-    from lance_sql.testing.searches import assert_search
-    from lance_sql.testing.snapshots import assert_matches_snapshot
-    from lance_sql.testing.sql import assert_sql
-
-__all__ = [
-    "TableDifferenceError",
-    "assert_changes",
-    "assert_invariants",
-    "assert_matches_snapshot",
-    "assert_schema",
-    "assert_search",
-    "assert_sql",
-    "assert_table_equal",
-    "replay",
-]
-
-# pytest imports this package in every session, for its plugin: modules that need Arrow are imported lazily
-_MODULES = {
-    "TableDifferenceError": "lance_sql.testing.difference",
-    "assert_changes": "lance_sql.testing.changes",
-    "assert_invariants": "lance_sql.testing.invariants",
-    "assert_matches_snapshot": "lance_sql.testing.snapshots",
-    "assert_schema": "lance_sql.testing.schemas",
-    "assert_search": "lance_sql.testing.searches",
-    "assert_sql": "lance_sql.testing.sql",
-    "assert_table_equal": "lance_sql.testing.equality",
-    "replay": "lance_sql.testing.playback",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
+    from lance_sql.testing.changes import assert_changes as assert_changes
+    from lance_sql.testing.difference import TableDifferenceError as TableDifferenceError
+    from lance_sql.testing.equality import assert_table_equal as assert_table_equal
+    from lance_sql.testing.invariants import assert_invariants as assert_invariants
+    from lance_sql.testing.playback import replay as replay
+    from lance_sql.testing.schemas import assert_schema as assert_schema
+    from lance_sql.testing.searches import assert_search as assert_search
+    from lance_sql.testing.snapshots import assert_matches_snapshot as assert_matches_snapshot
+    from lance_sql.testing.sql import assert_sql as assert_sql
+else:
+    # pytest imports this package in every session, for its plugin: modules that need Arrow are imported on first use
+    __getattr__ = first_use.of(__name__)

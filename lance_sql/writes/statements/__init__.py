@@ -5,26 +5,21 @@ The modules are imported on first use, so that a process that only reads starts 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from lance_sql.runtime import first_use
 
 if TYPE_CHECKING:
     from lance_sql.writes.statements import (
-        column_changes,
-        compact,
-        delete,
-        indices,
-        maintaining,
-        maintenance,
-        merge,
-        row_ids,
-        update,
+        column_changes as column_changes,
+        compact as compact,
+        delete as delete,
+        indices as indices,
+        maintaining as maintaining,
+        maintenance as maintenance,
+        merge as merge,
+        row_ids as row_ids,
+        update as update,
     )
-
-__all__ = ["column_changes", "compact", "delete", "indices", "maintaining", "maintenance", "merge", "row_ids", "update"]
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")
+else:
+    __getattr__ = first_use.of(__name__)
