@@ -24,6 +24,7 @@ from lance_sql.reads.scan.predicates import (
     conjuncts,
     disjunction,
     evaluate,
+    joined,
 )
 
 
@@ -76,4 +77,4 @@ def narrowed(images: Images, predicate: Predicate | None) -> tuple[Images, Predi
         images = images.pick(np.flatnonzero(passed.to_numpy(zero_copy_only=False)))
         if not images.rows.num_rows:
             return None
-    return images, conjunction(left) if left else None
+    return images, joined(*left)

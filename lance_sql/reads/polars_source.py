@@ -17,7 +17,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql.errors import LanceError
-from lance_sql.reads.scan.predicates import IsNull, Predicate, conjunction, disjunction, from_arrow, from_sql, negate
+from lance_sql.reads.scan.predicates import (
+    IsNull,
+    Predicate,
+    conjunction,
+    disjunction,
+    from_arrow,
+    from_sql,
+    joined,
+    negate,
+)
 from lance_sql.reads.scan.predicates.tree import ColumnRef
 from lance_sql.values import kinds
 from lance_sql.values.frames import library, to_frame
@@ -67,8 +76,7 @@ def lazy_frame(scan: Callable[..., Any], filter: Predicate | None) -> Any:
             names = None if columns is None else [*columns, *sorted(used)]
             # a limit counts rows before the predicate
             pushed = None if limit is not None else pushed_filter(predicate.meta.serialize(format="json"), schema)
-        both = [each for each in (filter, pushed) if each is not None]
-        rows = scan(names, conjunction(both) if both else None, limit).to_reader()
+        rows = scan(names, joined(filter, pushed), limit).to_reader()
         for batch in rows:
             frame = to_frame(pa.Table.from_batches([batch]))
             wanted = frame if predicate is None else frame.filter(predicate)
@@ -89,7 +97,7 @@ def pushed_filter(predicate: str, schema: pa.Schema) -> Predicate | None:
         except (_UnknownError, LanceError, pa.ArrowException, ValueError, OverflowError, ArithmeticError):
             # Polars evaluates it
             continue
-    return conjunction(found) if found else None
+    return joined(*found)
 
 
 class _UnknownError(Exception):
@@ -118,8 +126,8 @@ class _Reader:
         """
         match node:
             case {"BinaryExpr": {"left": left, "op": "And" | "Or" as op, "right": right}}:
-                joined = conjunction if op == "And" else disjunction
-                return joined([self.condition(left), self.condition(right)])
+                join = conjunction if op == "And" else disjunction
+                return join([self.condition(left), self.condition(right)])
             case {"BinaryExpr": {"left": left, "op": op, "right": right}}:
                 return self._comparison(left, op, _value(right))
             case {"Function": {"input": [argument, *others], "function": {"Boolean": function}}}:

@@ -28,7 +28,7 @@ from lance_sql.reads.mem_wal.fresh_scan import FreshScan
 from lance_sql.reads.mem_wal.log_sources import OfEntries, OfSSTable, Source
 from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.reads.scan.key_matching import match
-from lance_sql.reads.scan.predicates import Predicate, conjunction
+from lance_sql.reads.scan.predicates import Predicate, joined
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.system_columns import NAMES
 from lance_sql.reads.write_ahead_log import TOMBSTONE, WriteAheadLog
@@ -102,8 +102,7 @@ class FreshRows:
         raises: as that; InvalidArgument for system columns; UnsupportedFeature for keys in several shards
         """
         chosen = resolve(self.snapshot, columns)
-        parts = [part for part in (self.condition, to_predicate(self.snapshot, filter)) if part is not None]
-        predicate = conjunction(parts) if parts else None
+        predicate = joined(self.condition, to_predicate(self.snapshot, filter))
         asked = {column.name for column in chosen if column.field is None}
         asked |= {path[0] for path in predicate.columns} & set(NAMES) if predicate is not None else set()
         if asked:

@@ -1,31 +1,21 @@
 """Vector, full-text and hybrid search at any version."""
 
-from lance_sql.reads.search.hybrid import HybridQuery
-from lance_sql.reads.search.joining import JoinQuery, join_query
-from lance_sql.reads.search.queries import Nearest, SearchOptions, SearchRequest, Words, search_request
-from lance_sql.reads.search.ranking import Ranker, Ranking
-from lance_sql.reads.search.search_rows import SearchRows
-from lance_sql.reads.search.search_scan import SearchScan
-from lance_sql.reads.search.text_query import TextQuery, text_query
-from lance_sql.reads.search.vector_query import VectorQuery, is_vector, vector_column, vector_query
-
-__all__ = [
-    "HybridQuery",
-    "JoinQuery",
-    "Nearest",
-    "Ranker",
-    "Ranking",
-    "SearchOptions",
-    "SearchRequest",
-    "SearchRows",
-    "SearchScan",
-    "TextQuery",
-    "VectorQuery",
-    "Words",
-    "is_vector",
-    "join_query",
-    "search_request",
-    "text_query",
-    "vector_column",
-    "vector_query",
-]
+from lance_sql.reads.search.hybrid import HybridQuery as HybridQuery
+from lance_sql.reads.search.joining import JoinQuery as JoinQuery, join_query as join_query
+from lance_sql.reads.search.queries import (
+    Nearest as Nearest,
+    SearchOptions as SearchOptions,
+    SearchRequest as SearchRequest,
+    Words as Words,
+    search_request as search_request,
+)
+from lance_sql.reads.search.ranking import Ranker as Ranker, Ranking as Ranking
+from lance_sql.reads.search.search_rows import SearchRows as SearchRows
+from lance_sql.reads.search.search_scan import SearchScan as SearchScan
+from lance_sql.reads.search.text_query import TextQuery as TextQuery, text_query as text_query
+from lance_sql.reads.search.vector_query import (
+    VectorQuery as VectorQuery,
+    is_vector as is_vector,
+    vector_column as vector_column,
+    vector_query as vector_query,
+)

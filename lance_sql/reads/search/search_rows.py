@@ -11,7 +11,7 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument, at
 from lance_sql.reads.scan import projection, system_columns
 from lance_sql.reads.scan.filters import bound, to_predicate
-from lance_sql.reads.scan.predicates import Predicate, conjunction, conjuncts
+from lance_sql.reads.scan.predicates import Predicate, conjuncts, joined
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.search.ranking import Ranker, Ranking
 from lance_sql.reads.search.search_scan import SearchScan
@@ -86,8 +86,8 @@ class SearchRows:
         own = {field.name for field in (*self.ranker.leading, *self.ranker.fields)}
         before = [part for part in conjuncts(condition) if not own & {path[0] for path in part.columns}]
         after = [part for part in conjuncts(condition) if own & {path[0] for path in part.columns}]
-        rows = replace(self, allowed=both(self.allowed, *before))
-        return SearchScan(rows, columns=chosen, condition=both(*after), limit=limit, batch_size=batch_size)
+        rows = replace(self, allowed=joined(self.allowed, *before))
+        return SearchScan(rows, columns=chosen, condition=joined(*after), limit=limit, batch_size=batch_size)
 
     def resolve(self, names: Sequence[str]) -> tuple[OutputColumn, ...]:
         """Resolves names to columns.
@@ -118,12 +118,6 @@ class SearchRows:
         return SearchRows, (self.snapshot, self.ranker, self.allowed, self.prefilter)
 
 
-def both(*parts: Predicate | None) -> Predicate | None:
-    """Returns the conjunction of the parts; None without any."""
-    given = [part for part in parts if part is not None]
-    return conjunction(given) if given else None
-
-
 def search_rows(
     snapshot: Snapshot,
     ranker: Ranker,
@@ -147,5 +141,5 @@ def search_rows(
     if updated_from is not None:
         stable = snapshot.manifest.has_stable_row_ids
         system_columns.require([system_columns.LAST_UPDATED_AT], stable_row_ids=stable, table=snapshot.name)
-        allowed = both(to_predicate(snapshot, f"{system_columns.LAST_UPDATED_AT} >= {updated_from}"), allowed)
+        allowed = joined(to_predicate(snapshot, f"{system_columns.LAST_UPDATED_AT} >= {updated_from}"), allowed)
     return SearchRows(snapshot, ranker, allowed, prefilter)

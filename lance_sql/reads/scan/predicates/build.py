@@ -30,6 +30,12 @@ def conjunction(predicates: Iterable[Predicate]) -> Predicate:
     return parts[0] if len(parts) == 1 else And(tuple(parts))
 
 
+def joined(*predicates: Predicate | None) -> Predicate | None:
+    """Returns the AND of those that are there; None without any."""
+    given = [each for each in predicates if each is not None]
+    return conjunction(given) if given else None
+
+
 def disjunction(predicates: Iterable[Predicate]) -> Predicate:
     """Returns the OR of predicates; FALSE for none."""
     parts: list[Predicate] = []
