@@ -24,7 +24,7 @@ from ..arrow import widened_rows
 from ..sources import Source
 from . import results as duckdb_results
 from .registration import check_replacements
-from .tables import feed_table, relation, widen
+from .tables import RelationTable, relation, widen
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -123,7 +123,7 @@ def _table(connection: DuckDBPyConnection, source: Source) -> Any:
     if isinstance(source.relation, lance_sql.dataset.Dataset):
         options = {"with_system_columns": source.with_system_columns, "where": source.where}
         return relation(connection, source.relation, **options)
-    return feed_table(source.relation)
+    return RelationTable(source.relation)
 
 
 @contextmanager

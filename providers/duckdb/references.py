@@ -28,7 +28,7 @@ from ..folders import check_alike, check_system_columns, paths_of
 from ..snapshots import open_version
 from ..sources import open_source, typed
 from .macros import NO_COLUMN, REFERENCE, RELATION
-from .tables import FreshTable, feed_table, table
+from .tables import RelationTable, table
 
 # More references than any statement has, with room for the statements of other threads.
 _MAX_NAMES: Final = 256
@@ -86,7 +86,7 @@ def _scan(
             from lance_sql.reads.mem_wal import open_fresh_rows
 
             rows = [open_fresh_rows(dataset.snapshot) for _, dataset in datasets]
-            return [FreshTable(each if where is None else each.where(where)) for each in rows]
+            return [RelationTable(each if where is None else each.where(where), with_no_column=True) for each in rows]
         if with_system_columns:
             check_system_columns(dict(datasets))
         return [
@@ -103,7 +103,7 @@ def _relation(binding: Binding, function: str, path: str | None, arguments: str 
 
     def opened(path: str) -> EngineDataset | pa.Table:
         relation = open_source(function, path, given).relation
-        return relation if isinstance(relation, pa.Table) else feed_table(relation)
+        return relation if isinstance(relation, pa.Table) else RelationTable(relation)
 
     return _published(binding, function, path, opened)
 

@@ -13,7 +13,7 @@ from duckdb._sources import ArrowScanSource, nodes
 from lance_sql.errors import LanceError
 from lance_sql.reads.arrow_dataset import AnyScan
 from lance_sql.reads.scan import system_columns
-from lance_sql.reads.scan.predicates import Predicate, conjunction
+from lance_sql.reads.scan.predicates import Predicate, joined
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.runtime.cached_property import cached_property
 
@@ -60,7 +60,7 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
         """
         names = self.schema.names
         chosen = names if columns is None else [names[index] for index in columns]
-        predicate = conjunction(map(self._predicate, filters)) if filters else None
+        predicate = joined(*map(self._predicate, filters))
         scan = self.scan(chosen, predicate)
         if isinstance(scan, Scan) and self._judged is not None:
             scan = scan.planned_as(self._judged)

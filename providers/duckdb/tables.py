@@ -12,8 +12,7 @@ import duckdb
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.reads.arrow_dataset import AnyScan
-from lance_sql.reads.scan.predicates import conjunction
+from lance_sql.reads.scan.predicates import joined
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.values import kinds
 from lance_sql.values.names import alike
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
     from lance_sql.dataset import Dataset
-    from lance_sql.reads.mem_wal import FreshRows, FreshScan
     from lance_sql.reads.scan.predicates import Predicate
 
 _MAX_DIGITS = 38
@@ -35,28 +33,16 @@ _EXTENSION = b"ARROW:extension:name"
 _PARAMETERS = b"ARROW:extension:metadata"
 
 
-class DuckDBTable(EngineDataset):
-    """A Dataset that DuckDB can bind, with columns of any type.
+class RelationTable(EngineDataset):
+    """Rows that DuckDB can bind, with columns of any type.
 
-    with_no_column: `NO_COLUMN` is the first column. Callers that expose the table's columns leave it out
-    where: filter as SQL text
-    raises: as `Dataset.scan` for the filter; as `check_distinct` for a scan; UnsupportedFeature, naming the column, for
-        a type that DuckDB has no counterpart for, and for a column that has the name of `NO_COLUMN`
+    with_no_column: `NO_COLUMN` is the first column, which costs nothing. Callers that expose the columns leave it out
+    raises: UnsupportedFeature, naming the column, for a type that DuckDB has no counterpart for, and for a column that
+        has the name of `NO_COLUMN`; a scan as `check_distinct`
     """
 
-    dataset: Dataset
-
-    def __init__(
-        self,
-        dataset: Dataset,
-        *,
-        with_system_columns: bool = False,
-        with_no_column: bool = False,
-        where: str | None = None,
-    ) -> None:
-        super().__init__(dataset, widen, with_system_columns=with_system_columns, compact=True)
-        self._where = where
-        self._predicate_of_all = None if where is None else dataset.scan([], where).predicate
+    def __init__(self, rows: Relation, *, with_system_columns: bool = False, with_no_column: bool = False) -> None:
+        super().__init__(rows, widen, with_system_columns=with_system_columns, compact=True)
         self._with_no_column = with_no_column
         if with_no_column:
             if NO_COLUMN in map(str.casefold, self._schema.names):
@@ -70,16 +56,46 @@ class DuckDBTable(EngineDataset):
         *,
         limit: int | None = None,
         batch_size: int | None = None,
-    ) -> Scan:
-        """Like `EngineDataset.scan`. Reading `NO_COLUMN` costs nothing."""
+    ) -> Any:
+        """Returns a scan as `EngineDataset.scan`."""
         names = self._names(columns)
         stored = [name for name in names if name != NO_COLUMN] if self._with_no_column else names
-        scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size).with_types(self._compact)
-        _check_scan(scan, stored, self._schema)
-        parts = [part for part in (self._predicate_of_all, scan.predicate) if part is not None]
-        if self._predicate_of_all is not None:
-            scan = replace(scan, predicate=conjunction(parts))
+        scan: Any = super().scan(stored, filter, limit=limit, batch_size=batch_size)
+        tested = getattr(scan, "predicate", None)
+        check_distinct(stored if tested is None else [*stored, *(path[0] for path in tested.columns)], self._schema)
         return scan if len(stored) == len(names) else scan.with_nulls(names.index(NO_COLUMN), NO_COLUMN)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial(RelationTable, with_no_column=self._with_no_column), (self.dataset,)
+
+
+class DuckDBTable(RelationTable):
+    """One version of a table.
+
+    where: filter as SQL text
+    raises: as `Dataset.scan` for the filter
+    """
+
+    dataset: Dataset
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        *,
+        with_system_columns: bool = False,
+        with_no_column: bool = False,
+        where: str | None = None,
+    ) -> None:
+        super().__init__(dataset, with_system_columns=with_system_columns, with_no_column=with_no_column)
+        self._where = where
+        self._predicate_of_all = None if where is None else dataset.scan([], where).predicate
+
+    def scan(self, *args: Any, **options: Any) -> Scan:
+        """Returns a scan of the rows that pass the filter."""
+        scan: Scan = super().scan(*args, **options)
+        if self._predicate_of_all is None:
+            return scan
+        return replace(scan, predicate=joined(self._predicate_of_all, scan.predicate))
 
     def num_candidates(self) -> int:
         """Counts the live rows that remain after planning.
@@ -104,37 +120,6 @@ def relation(connection: DuckDBPyConnection, dataset: Dataset, **options: Any) -
     return connection.from_arrow(table(dataset, **options, with_no_column=True)).project(f"* EXCLUDE ({NO_COLUMN})")
 
 
-class FreshTable(EngineDataset):
-    """Rows of a version merged with its write-ahead log; `NO_COLUMN` is the first column.
-
-    raises: as `DuckDBTable`
-    """
-
-    dataset: FreshRows
-
-    def __init__(self, rows: FreshRows) -> None:
-        super().__init__(rows, widen, with_system_columns=False, compact=True)
-        self._schema = self._schema.insert(0, pa.field(NO_COLUMN, pa.null()))
-
-    def scan(
-        self,
-        columns: Sequence[str] | None = None,
-        filter: pc.Expression | Predicate | None = None,
-        *,
-        limit: int | None = None,
-        batch_size: int | None = None,
-    ) -> FreshScan:
-        """Like `EngineDataset.scan`. Reading `NO_COLUMN` costs nothing."""
-        names = self._names(columns)
-        stored = [name for name in names if name != NO_COLUMN]
-        scan = self.dataset.scan(stored, filter, limit=limit, batch_size=batch_size)
-        _check_scan(scan, stored, self._schema)
-        return scan if len(stored) == len(names) else scan.with_nulls(names.index(NO_COLUMN), NO_COLUMN)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return FreshTable, (self.dataset,)
-
-
 def table(
     dataset: Dataset,
     *,
@@ -148,45 +133,6 @@ def table(
     """
     options: dict[str, Any] = {"with_system_columns": with_system_columns, "with_no_column": with_no_column}
     return _table_class()(dataset, **options, where=where)
-
-
-class _FeedTable(EngineDataset):
-    """A change feed, a history or a search.
-
-    raises: as `check_distinct` for a scan
-    """
-
-    def __init__(self, feed: Relation) -> None:
-        super().__init__(feed, widen, with_system_columns=False, compact=True)
-
-    def scan(
-        self,
-        columns: Sequence[str] | None = None,
-        filter: pc.Expression | Predicate | None = None,
-        *,
-        limit: int | None = None,
-        batch_size: int | None = None,
-    ) -> AnyScan:
-        """Like `EngineDataset.scan`."""
-        scan = super().scan(columns, filter, limit=limit, batch_size=batch_size)
-        _check_scan(scan, self._names(columns), self._schema)
-        return scan
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _FeedTable, (self.dataset,)
-
-
-def feed_table(feed: Relation) -> EngineDataset:
-    """Wraps a change feed, a history or a search, whose number of rows is unknown before planning."""
-    return _FeedTable(feed)
-
-
-def _check_scan(scan: Any, columns: Sequence[str], schema: pa.Schema) -> None:
-    """
-    raises: as `check_distinct`, for columns of the scan and of its filter
-    """
-    predicate: Predicate | None = getattr(scan, "predicate", None)
-    check_distinct(columns if predicate is None else [*columns, *(path[0] for path in predicate.columns)], schema)
 
 
 def check_distinct(columns: Iterable[str], schema: pa.Schema) -> None:
