@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import at
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.format.schema.primary_key import nullable
-from lance_sql.reads.scan.predicates.evaluation import evaluate
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.relation import cut
 from lance_sql.reads.scan.system_columns import ROW_ID
-from lance_sql.reads.scan.take import parts, take_at
+from lance_sql.reads.scan.take import take_at
 from lance_sql.reads.search.ranking import Ranking
 from lance_sql.reads.search.search_scan import RankedScan
 from lance_sql.runtime.cached_property import cached_property
-from lance_sql.values import selection
 from lance_sql.values.arrays import I64
 
 if TYPE_CHECKING:
@@ -83,32 +81,26 @@ class AnswerScan(RankedScan):
         """Yields the rows. Nothing is searched or read before the first batch is requested."""
         with at(table=self.changes.snapshot.label):
             changed_rows = () if self.limit == 0 else self.changes.changed_rows
-            yield from cut(chain.from_iterable(map(self._passing, changed_rows)), self.batch_size, self.limit)
+            yield from cut(chain.from_iterable(map(self._of_version, changed_rows)), self.batch_size, self.limit)
 
-    def _passing(self, changed: ChangedRows) -> Iterator[pa.RecordBatch]:
+    def _of_version(self, changed: ChangedRows) -> Iterator[pa.RecordBatch]:
         """Yields the rows of one version that pass the condition."""
-        own = self.changes.own
-        tested = {path[0] for path in self.condition.columns} if self.condition is not None else set()
-        wanted = {column.field.name for column in self.columns if column.field is not None} | (tested - own.keys())
-        stored = [field for field in self.changes.snapshot.manifest.schema.fields if field.name in wanted]
-        own_names = [name for name in own if name in tested or any(column.name == name for column in self.columns)]
         searched = self.changes.before if changed.is_before else self.changes.after
         assert searched is not None
-        for part in parts(searched.snapshot, _whole(stored), changed.addresses, by_address=True):
-            positions = np.arange(part.start, min(part.stop, len(changed.addresses)))
-            values = {
-                each.name: array for each, array in zip(stored, self._stored(changed, stored, positions), strict=True)
-            }
-            values |= {name: self._own(changed, name, positions) for name in own_names}
-            mask = None
-            if self.condition is not None:
-                mask = evaluate(self.condition, record_batch(list(values.values()), list(values), len(positions)))
-            arrays = [column.extract(values[_top(column)]) for column in self.columns]
-            batch = record_batch(arrays, [column.arrow for column in self.columns], len(positions))
-            if mask is not None:
-                batch = selection.filter(batch, mask.fill_null(False))
-            if batch.num_rows:
-                yield batch
+        return self._passing(searched.snapshot, changed.addresses, self.changes.resolve, partial(self._read, changed))
+
+    def _read(self, changed: ChangedRows, columns: Sequence[OutputColumn], positions: I64) -> pa.RecordBatch:
+        """Returns columns of the rows at some positions."""
+        names = {column.field.name for column in columns if column.field is not None}
+        fields = [field for field in self.changes.snapshot.manifest.schema.fields if field.name in names]
+        stored = dict(zip((each.name for each in fields), self._stored(changed, fields, positions), strict=True))
+        arrays = [
+            self._own(changed, column.name, positions)
+            if column.field is None
+            else column.extract(stored[column.field.name])
+            for column in columns
+        ]
+        return record_batch(arrays, [column.arrow for column in columns], len(positions))
 
     def _stored(self, changed: ChangedRows, fields: Sequence[Field], positions: I64) -> list[pa.Array]:
         """Returns stored columns of rows in the types of the later version."""
@@ -154,10 +146,6 @@ def _numbers(ranking: Ranking, name: str, positions: I64) -> pa.Array:
 def _whole(fields: Sequence[Field]) -> tuple[OutputColumn, ...]:
     """Fields as columns, with all of their members."""
     return tuple(OutputColumn(each.name, each, (), nullable(arrow_field(each))) for each in fields)
-
-
-def _top(column: OutputColumn) -> str:
-    return column.name if column.field is None else column.field.name
 
 
 def _arrays(table: pa.Table) -> list[pa.Array]:

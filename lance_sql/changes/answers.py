@@ -162,7 +162,7 @@ class AnswerChanges:
         filter: a condition on stored columns and on columns of the change
         raises: as `Dataset.scan`
         """
-        chosen = self._resolve(self.schema.names if columns is None else columns)
+        chosen = self.resolve(self.schema.names if columns is None else columns)
         return answer_scan.AnswerScan(
             self,
             columns=chosen,
@@ -210,7 +210,11 @@ class AnswerChanges:
         """Returns the columns of the later version as the earlier version stores them, by name."""
         return {source.column.name: source for source in self.feed.range.sources(self.feed.start - 1)}
 
-    def _resolve(self, names: Sequence[str]) -> tuple[OutputColumn, ...]:
+    def resolve(self, names: Sequence[str]) -> tuple[OutputColumn, ...]:
+        """Resolves names to columns.
+
+        raises: as `scan`
+        """
         own = self.own
         for name in names:
             if list(names).count(name) > 1:

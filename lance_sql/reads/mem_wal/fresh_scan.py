@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from lance_sql.reads.mem_wal.log_sources import counted_rows
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.predicates.evaluation import evaluate
 from lance_sql.reads.scan.projection import OutputColumn, resolve
+from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.relation import OnePartRelation, cut
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
@@ -76,7 +77,7 @@ class FreshScan(OnePartRelation):
                 positions = np.minimum(np.searchsorted(merged.hidden, addresses), len(merged.hidden) - 1)
                 shown = batch.filter(pa.array(merged.hidden[positions] != addresses))
                 if shown.num_rows:
-                    yield _batch(shown.columns[:-1], self.schema, shown.num_rows)
+                    yield record_batch(shown.columns[:-1], list(self.schema), shown.num_rows)
         yield from self._of_log()
 
     def _of_version(self) -> Scan:
@@ -88,9 +89,9 @@ class FreshScan(OnePartRelation):
             for batch in counted_rows(source, fields, counted):
                 if self.predicate is not None:
                     batch = batch.filter(evaluate(self.predicate, batch).fill_null(False))
-                for start in range(0, batch.num_rows, self.batch_size or max(batch.num_rows, 1)):
-                    part = batch.slice(start, self.batch_size)
-                    yield _batch([_values(column, part) for column in self.columns], self.schema, part.num_rows)
+                if batch.num_rows:
+                    arrays = [_values(column, batch) for column in self.columns]
+                    yield from cut([record_batch(arrays, list(self.schema), batch.num_rows)], self.batch_size, None)
 
     def _fields(self) -> list[Field]:
         """Returns the table's columns that the result and the filter need."""
@@ -104,9 +105,3 @@ def _values(column: OutputColumn, batch: pa.RecordBatch) -> pa.Array:
     if column.field is None:
         return pa.nulls(batch.num_rows)
     return column.extract(batch.column(column.field.name)).cast(column.arrow.type)
-
-
-def _batch(arrays: Sequence[pa.Array], schema: pa.Schema, num_rows: int) -> pa.RecordBatch:
-    if arrays:
-        return pa.RecordBatch.from_arrays(list(arrays), schema=schema)
-    return pa.RecordBatch.from_struct_array(pa.nulls(num_rows, pa.struct([])))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,8 @@ from lance_sql.reads.scan.take import parts, take_at
 from lance_sql.reads.search.ranking import Ranking
 from lance_sql.runtime import observing
 from lance_sql.runtime.cached_property import cached_property
-from lance_sql.values.arrays import I64
+from lance_sql.table.snapshot import Snapshot
+from lance_sql.values.arrays import I64, U64
 
 if TYPE_CHECKING:
     from lance_sql.reads.search.search_rows import SearchRows
@@ -37,6 +38,30 @@ class RankedScan(OnePartRelation):
     condition: Predicate | None = None
     limit: int | None = None
     batch_size: int | None = None
+
+    def _passing(
+        self,
+        snapshot: Snapshot,
+        addresses: U64,
+        resolve: Callable[[Sequence[str]], tuple[OutputColumn, ...]],
+        read: Callable[[Sequence[OutputColumn], I64], pa.RecordBatch],
+    ) -> Iterator[pa.RecordBatch]:
+        """Yields the rows that pass the condition, whose columns are read first.
+
+        addresses: of the ranked rows
+        resolve: returns columns by name
+        read: returns columns of the rows at some positions of them
+        """
+        condition = self.condition
+        tested = () if condition is None else resolve(sorted({path[0] for path in condition.columns}))
+        stored = {column.name: column for column in (*self.columns, *tested) if column.field is not None}
+        for part in parts(snapshot, tuple(stored.values()), addresses, by_address=True):
+            chosen = np.arange(part.start, min(part.stop, len(addresses)))
+            if condition is not None:
+                passed = evaluate(condition, read(tested, chosen)).fill_null(False)
+                chosen = chosen[passed.to_numpy(zero_copy_only=False)]
+            if len(chosen):
+                yield read(self.columns, chosen)
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,26 +132,13 @@ class SearchScan(RankedScan):
         """Yields the rows. Nothing is searched or read before the first batch is requested."""
         watch, snapshot = observing.begin("search"), self.rows.snapshot
         with at(table=snapshot.label):
-            batches = cut(self._passing(), self.batch_size, self.limit)
+            found = self._passing(snapshot, self.ranking.addresses, self.rows.resolve, self._read)
+            batches = cut(found, self.batch_size, self.limit)
             if watch is not None:
                 watch.note(table=snapshot.store.uri, version=snapshot.version, query=self.rows.ranker.describe())
                 watch.note(columns=[column.name for column in self.columns], filter=self.rows.allowed)
                 batches = watch.over(batches)
             yield from batches
-
-    def _passing(self) -> Iterator[pa.RecordBatch]:
-        rows, ranking = self.rows, self.ranking
-        tested = [] if self.condition is None else rows.resolve(sorted({path[0] for path in self.condition.columns}))
-        stored = [column for column in (*self.columns, *tested) if not rows.is_own(column)]
-        distinct = tuple({column.name: column for column in stored}.values())
-        for part in parts(rows.snapshot, distinct, ranking.addresses, by_address=True):
-            chosen = np.arange(part.start, min(part.stop, len(ranking.addresses)))
-            if self.condition is not None:
-                candidates = self._read(tuple(tested), chosen)
-                passed = evaluate(self.condition, candidates).fill_null(False)
-                chosen = chosen[passed.to_numpy(zero_copy_only=False)]
-            if len(chosen):
-                yield self._read(self.columns, chosen)
 
     def _read(self, columns: Sequence[OutputColumn], positions: I64) -> pa.RecordBatch:
         """Returns columns of the rows at some positions of the ranking."""
