@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 import pyarrow as pa
 
 from lance_sql import changes, handles
-from lance_sql.handles.version_rows import Filter, VersionRows
+from lance_sql.handles.version_rows import VersionRows
+from lance_sql.reads.scan.filters import Filter
 from lance_sql.runtime import ports
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store.canonical import canonical_location

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -24,8 +24,7 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE
 from lance_sql.errors import InvalidArgument, at
 from lance_sql.format.schema.primary_key import nullable
-from lance_sql.reads.scan.filters import bound
-from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.filters import Filter, bound
 from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.system_columns import ROW_ID, field
 from lance_sql.reads.scan.take import take_at
@@ -34,10 +33,6 @@ from lance_sql.reads.search.search_rows import SearchRows, search_rows
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arrays import I64, U64
-
-if TYPE_CHECKING:
-    import pyarrow.compute as pc
-
 
 NEW: Final = "new"
 CHANGED: Final = "changed"
@@ -49,7 +44,7 @@ def answer_changes(
     snapshot: Snapshot,
     asked: Callable[[Snapshot], Ranker],
     since: Bound | None,
-    filter: str | pc.Expression | Predicate | None = None,
+    filter: Filter | None = None,
 ) -> AnswerChanges:
     """Returns the changes of a query result since a version.
 
@@ -152,7 +147,7 @@ class AnswerChanges:
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | pc.Expression | Predicate | None = None,
+        filter: Filter | None = None,
         *,
         limit: int | None = None,
         batch_size: int | None = None,

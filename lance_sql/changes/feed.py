@@ -23,7 +23,7 @@ from lance_sql.format.schema import arrow_field
 from lance_sql.format.schema.primary_key import naming_columns, nullable, primary_key
 from lance_sql.reads.arrow_dataset import ArrowDataset
 from lance_sql.reads.scan import system_columns
-from lance_sql.reads.scan.filters import bound
+from lance_sql.reads.scan.filters import Filter, bound
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.manifest import Manifest
@@ -31,8 +31,6 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arguments import column_names
 
 if TYPE_CHECKING:
-    import pyarrow.compute as pc
-
     from lance_sql.changes.follow import Follow
 
 
@@ -284,7 +282,7 @@ class ChangeFeed(ArrowDataset):
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | pc.Expression | Predicate | None = None,
+        filter: Filter | None = None,
         *,
         limit: int | None = None,
         batch_size: int | None = None,
@@ -311,7 +309,7 @@ class ChangeFeed(ArrowDataset):
         """Splits all changes into at most `target_count` tasks; each is picklable and can be read in any process."""
         return self.scan().tasks(target_count)
 
-    def to_html(self, filter: str | pc.Expression | Predicate | None = None) -> str:
+    def to_html(self, filter: Filter | None = None) -> str:
         """Renders the rows that each commit inserted, updated and deleted, as a page in one file that needs no network.
         It shows the first rows of each commit, and counts all.
 
@@ -366,9 +364,9 @@ class ChangeFeed(ArrowDataset):
     def predicate(self, filter: None) -> None: ...
 
     @overload
-    def predicate(self, filter: str | pc.Expression | Predicate) -> Predicate: ...
+    def predicate(self, filter: Filter) -> Predicate: ...
 
-    def predicate(self, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
+    def predicate(self, filter: Filter | None) -> Predicate | None:
         """Parses a filter on images and binds it to the columns of the feed.
 
         raises: as `scan`

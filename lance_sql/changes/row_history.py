@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +24,11 @@ from lance_sql.changes.feed import ChangeFeed
 from lance_sql.changes.images import INSERT, POSTIMAGE, TIME, Images, microseconds, times
 from lance_sql.changes.narrowing import narrowed
 from lance_sql.changes.plan import CommitRange, Part
+from lance_sql.reads.scan.filters import Filter
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arrays import I64, U64, BoolMask
-
-if TYPE_CHECKING:
-    import pyarrow.compute as pc
 
 FROM_VERSION: Final = "valid_from_version"
 TO_VERSION: Final = "valid_to_version"
@@ -197,7 +195,7 @@ class RowHistory(ChangeFeed):
     ) -> None:
         super().__init__(snapshot, start, end, since=since, origin=origin)
 
-    def of_rows(self, filter: str | pc.Expression | Predicate | None = None, max_rows: int = 20) -> pa.Table:
+    def of_rows(self, filter: Filter | None = None, max_rows: int = 20) -> pa.Table:
         """Returns all images of the first rows that have an image passing a filter.
 
         filter: as for `scan`
@@ -218,7 +216,7 @@ class RowHistory(ChangeFeed):
         beginnings = images[FROM_VERSION].fill_null(0).to_numpy()
         return images.take(np.lexsort((beginnings, images[ROW_ID].to_numpy())))
 
-    def to_html(self, filter: str | pc.Expression | Predicate | None = None) -> str:
+    def to_html(self, filter: Filter | None = None) -> str:
         """Renders the history of rows, from insert to delete, as a page in one file that needs no network.
 
         filter: a condition on images; the page shows the first rows with an image that passes

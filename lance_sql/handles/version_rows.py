@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 import pyarrow as pa
 
@@ -12,7 +12,7 @@ from lance_sql.reads.arrow_dataset import IGNORED_KEYWORDS, ArrowDataset
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.compact_types import compact_types
-from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.filters import Filter, to_predicate
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.scan import Scan
@@ -27,17 +27,6 @@ if TYPE_CHECKING:
     from lance_sql.changes.bounds import Bound
     from lance_sql.reads.mem_wal import FreshScan
     from lance_sql.reads.search import Nearest, SearchOptions, SearchScan, Words
-
-
-class ArrowExpression(Protocol):
-    """An expression of `pyarrow.compute`, which has no types of its own."""
-
-    def is_valid(self) -> Any:
-        """Whether a value is not NULL."""
-
-
-Filter: TypeAlias = str | ArrowExpression | Predicate
-"""Condition on rows: SQL text, an Arrow expression or a predicate, over columns and system columns."""
 
 
 class VersionRows(ArrowDataset):

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +25,7 @@ from lance_sql.format.schema.types import is_json_column
 from lance_sql.reads import write_ahead_log
 from lance_sql.reads.mem_wal.fresh_scan import FreshScan
 from lance_sql.reads.mem_wal.log_sources import OfEntries, OfSSTable, Source
-from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.filters import Filter, to_predicate
 from lance_sql.reads.scan.key_matching import match
 from lance_sql.reads.scan.predicates import Predicate, joined
 from lance_sql.reads.scan.projection import resolve
@@ -37,9 +36,6 @@ from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import selection
 from lance_sql.values.arrays import I64, U64, BoolMask
 from lance_sql.values.keys import check, number
-
-if TYPE_CHECKING:
-    import pyarrow.compute as pc
 
 
 @dataclass(frozen=True)
@@ -92,7 +88,7 @@ class FreshRows:
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | pc.Expression | Predicate | None = None,
+        filter: Filter | None = None,
         *,
         limit: int | None = None,
         batch_size: int | None = None,

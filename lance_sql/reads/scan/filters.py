@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from threading import Lock
-from typing import TYPE_CHECKING, Final, overload
+from typing import Any, Final, Protocol, TypeAlias, overload
 from weakref import WeakKeyDictionary
 
 import pyarrow as pa
@@ -15,8 +15,16 @@ from lance_sql.reads.scan.predicates import Predicate, from_arrow, from_sql
 from lance_sql.runtime.caches import LruCache
 from lance_sql.table.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    import pyarrow.compute as pc
+
+class ArrowExpression(Protocol):
+    """An expression of `pyarrow.compute`, which has no types of its own."""
+
+    def is_valid(self) -> Any:
+        """Whether a value is not NULL."""
+
+
+Filter: TypeAlias = str | ArrowExpression | Predicate
+"""Condition on rows: SQL text, an Arrow expression or a predicate, over columns and system columns."""
 
 
 @overload
@@ -24,14 +32,10 @@ def bound(filter: None, schema: pa.Schema, hidden: Iterable[str], table: str) ->
 
 
 @overload
-def bound(
-    filter: str | pc.Expression | Predicate, schema: pa.Schema, hidden: Iterable[str], table: str
-) -> Predicate: ...
+def bound(filter: Filter, schema: pa.Schema, hidden: Iterable[str], table: str) -> Predicate: ...
 
 
-def bound(
-    filter: str | pc.Expression | Predicate | None, schema: pa.Schema, hidden: Iterable[str], table: str
-) -> Predicate | None:
+def bound(filter: Filter | None, schema: pa.Schema, hidden: Iterable[str], table: str) -> Predicate | None:
     """Converts a filter to a predicate: SQL text, an Arrow expression, or a predicate, which is returned unchanged.
 
     hidden: the system columns that it may use beside those of the schema
@@ -47,7 +51,7 @@ def bound(
     return from_arrow(filter, schema, table=table)
 
 
-def to_predicate(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> Predicate | None:
+def to_predicate(snapshot: Snapshot, filter: Filter | None) -> Predicate | None:
     """Converts a filter on the rows of a version, see `bound`."""
     if not isinstance(filter, str):
         return filter if filter is None else _bound(snapshot, filter)
@@ -66,7 +70,7 @@ _lock = Lock()
 _parsed: WeakKeyDictionary[Snapshot, LruCache[str, Predicate]] = WeakKeyDictionary()
 
 
-def _bound(snapshot: Snapshot, filter: str | pc.Expression | Predicate) -> Predicate:
+def _bound(snapshot: Snapshot, filter: Filter) -> Predicate:
     manifest = snapshot.manifest
     hidden = system_columns.available(stable_row_ids=manifest.has_stable_row_ids)
     try:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.reads.scan.filters import to_predicate
+from lance_sql.reads.scan.filters import Filter, to_predicate
 from lance_sql.reads.scan.fragment_scans import FragmentScan
-from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
@@ -22,16 +20,11 @@ from lance_sql.values import row_ranges
 from lance_sql.values.arrays import U64
 from lance_sql.values.bitmaps import U64Set
 
-if TYPE_CHECKING:
-    import pyarrow.compute as pc
-
 _OFFSET = np.uint64(2**32 - 1)
 """Mask of the offset in the fragment in an address."""
 
 
-def scan(
-    snapshot: Snapshot, columns: Sequence[str], filter: str | pc.Expression | Predicate | None = None
-) -> Iterator[pa.RecordBatch]:
+def scan(snapshot: Snapshot, columns: Sequence[str], filter: Filter | None = None) -> Iterator[pa.RecordBatch]:
     """Yields the rows that match the filter, in scan order.
 
     raises: as `Dataset.scan`
@@ -39,7 +32,7 @@ def scan(
     return watched(snapshot, scanning(snapshot, columns, filter).to_reader())
 
 
-def scanning(snapshot: Snapshot, columns: Sequence[str], filter: str | pc.Expression | Predicate | None = None) -> Scan:
+def scanning(snapshot: Snapshot, columns: Sequence[str], filter: Filter | None = None) -> Scan:
     """Returns the scan of these rows.
 
     raises: as `Dataset.scan`
@@ -65,7 +58,7 @@ def read_columns(
     return Scan(snapshot, tuple(columns), None, None, None).task(whole).to_reader()
 
 
-def addresses(snapshot: Snapshot, filter: str | pc.Expression | Predicate | None) -> U64Set:
+def addresses(snapshot: Snapshot, filter: Filter | None) -> U64Set:
     """Returns the addresses of the rows that match the filter.
 
     raises: as `scan`; CorruptFile if the manifest claims rows that are in no data file, which a filter without

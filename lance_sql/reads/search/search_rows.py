@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, at
 from lance_sql.reads.scan import projection, system_columns
-from lance_sql.reads.scan.filters import bound, to_predicate
+from lance_sql.reads.scan.filters import Filter, bound, to_predicate
 from lance_sql.reads.scan.predicates import Predicate, conjuncts, joined
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.search.ranking import Ranker, Ranking
 from lance_sql.reads.search.search_scan import SearchScan
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    import pyarrow.compute as pc
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,7 +64,7 @@ class SearchRows:
     def scan(
         self,
         columns: Sequence[str] | None = None,
-        filter: str | pc.Expression | Predicate | None = None,
+        filter: Filter | None = None,
         *,
         limit: int | None = None,
         batch_size: int | None = None,
@@ -121,7 +117,7 @@ class SearchRows:
 def search_rows(
     snapshot: Snapshot,
     ranker: Ranker,
-    filter: str | pc.Expression | Predicate | None = None,
+    filter: Filter | None = None,
     *,
     updated_from: int | None = None,
     prefilter: bool = False,

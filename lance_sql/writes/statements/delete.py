@@ -6,22 +6,16 @@ Source: message Transaction.Delete; row lineage, what each operation does.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.filters import Filter
 from lance_sql.reads.scan.scanning import addresses
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arguments import check_selection
 from lance_sql.writes.statements.row_changes import commit, deleted, write
 from lance_sql.writes.statements.session import WriteSession, on_latest
 
-if TYPE_CHECKING:
-    import pyarrow.compute as pc
 
-
-def delete(
-    snapshot: Snapshot, where: str | pc.Expression | Predicate, properties: Mapping[str, str] | None = None
-) -> Snapshot:
+def delete(snapshot: Snapshot, where: Filter, properties: Mapping[str, str] | None = None) -> Snapshot:
     """Deletes the rows of the newest version that match the filter; creates no version if there are none.
 
     properties: stored with the transaction

@@ -6,12 +6,12 @@ Source: message Transaction.Update; row lineage, duties of a writer.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.filters import Filter
 from lance_sql.reads.scan.scanning import numbers, scan
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.table.snapshot import Snapshot
@@ -21,14 +21,11 @@ from lance_sql.writes.statements import expressions
 from lance_sql.writes.statements.row_changes import commit, replaced, typed, write
 from lance_sql.writes.statements.session import WriteSession, on_latest
 
-if TYPE_CHECKING:
-    import pyarrow.compute as pc
-
 
 def update(
     snapshot: Snapshot,
     values: Mapping[str, Any],
-    where: str | pc.Expression | Predicate | None = None,
+    where: Filter | None = None,
     properties: Mapping[str, str] | None = None,
 ) -> Snapshot:
     """Sets columns in the rows of the newest version that match the filter; creates no version if there are none.
