@@ -17,7 +17,7 @@ from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.relation import cut
 from lance_sql.reads.scan.system_columns import ROW_ID
-from lance_sql.reads.scan.take import take_at
+from lance_sql.reads.scan.take import arrays_at
 from lance_sql.reads.search.ranking import Ranking
 from lance_sql.reads.search.search_scan import RankedScan
 from lance_sql.runtime.cached_property import cached_property
@@ -104,16 +104,14 @@ class AnswerScan(RankedScan):
 
     def _stored(self, changed: ChangedRows, fields: Sequence[Field], positions: I64) -> list[pa.Array]:
         """Returns stored columns of rows in the types of the later version."""
-        if not fields:
-            return []
         addresses = changed.addresses[positions]
         if not changed.is_before:
-            return _arrays(take_at(self.changes.snapshot, _whole(fields), addresses))
+            return arrays_at(self.changes.snapshot, _whole(fields), addresses)
         before, sources = self.changes.before, self.changes.sources_before()
         assert before is not None
         columns = [sources[each.name] for each in fields]
         read = [each.stored._replace(name=each.column.name) for each in columns if each.stored is not None]
-        taken = iter(_arrays(take_at(before.snapshot, _whole(read), addresses)) if read else ())
+        taken = iter(arrays_at(before.snapshot, _whole(read), addresses))
         return [
             pa.nulls(len(positions), each.type) if each.stored is None else each.convert(next(taken))
             for each in columns
@@ -146,8 +144,3 @@ def _numbers(ranking: Ranking, name: str, positions: I64) -> pa.Array:
 def _whole(fields: Sequence[Field]) -> tuple[OutputColumn, ...]:
     """Fields as columns, with all of their members."""
     return tuple(OutputColumn(each.name, each, (), nullable(arrow_field(each))) for each in fields)
-
-
-def _arrays(table: pa.Table) -> list[pa.Array]:
-    arrays = table.combine_chunks().columns
-    return [each.chunk(0) if each.num_chunks == 1 else pa.concat_arrays(each.chunks) for each in arrays]

@@ -70,6 +70,12 @@ def take_at(snapshot: Snapshot, columns: Sequence[OutputColumn], addresses: U64)
     return table
 
 
+def arrays_at(snapshot: Snapshot, columns: Sequence[OutputColumn], addresses: U64) -> list[pa.Array]:
+    """Returns the columns of `take_at`, each as one array."""
+    taken = take_at(snapshot, columns, addresses).columns if columns else ()
+    return [each.chunk(0) if each.num_chunks == 1 else pa.concat_arrays(each.chunks) for each in taken]
+
+
 _Located = Iterator[tuple[OpenFragment, I64, I64]]
 
 

@@ -3,20 +3,20 @@ and exact distances of the best if requested or if some rows are not indexed."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import resolve
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
-from lance_sql.reads.scan.take import parts, take_at
+from lance_sql.reads.scan.take import arrays_at, parts
 from lance_sql.reads.search import exact
 from lance_sql.reads.search.numbering import RowNumbers, row_numbers
 from lance_sql.reads.search.stored_vectors import Probed, vector_distances
@@ -33,43 +33,20 @@ _UNBOUNDED: Final = 1 << 40
 _BYTES_TOGETHER: Final = 16 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class _Probes:
-    """Default number of searched partitions, for at most `k` rows: those whose centroids are not much farther than
-    the nearest one."""
-
-    k: int
-    margin: float
-    least: int
-    most: int
-
-
-# Measured on pylance 14.
-_L2: Final = (
-    _Probes(1, 0.2175, 5, 19),
-    _Probes(10, 0.265, 6, 24),
-    _Probes(100, 0.33, 11, 38),
-    _Probes(200, 0.375, 15, 56),
-    _Probes(500, 0.3725, 22, 81),
-    _Probes(_UNBOUNDED, 0.4175, 29, 93),
-)
+# Measured on pylance 14, for at most this many rows.
+_MOST_ROWS: Final = (1, 10, 100, 200, 500, _UNBOUNDED)
+_L2: Final = ((0.2175, 5, 19), (0.265, 6, 24), (0.33, 11, 38), (0.375, 15, 56), (0.3725, 22, 81), (0.4175, 29, 93))
 _COSINE: Final = (
-    _Probes(1, 0.235, 3, 50),
-    _Probes(10, 0.2875, 8, 77),
-    _Probes(100, 0.38, 7, 106),
-    _Probes(200, 0.415, 18, 156),
-    _Probes(500, 0.45, 28, 192),
-    _Probes(_UNBOUNDED, 0.47, 34, 248),
+    *((0.235, 3, 50), (0.2875, 8, 77), (0.38, 7, 106)),
+    *((0.415, 18, 156), (0.45, 28, 192), (0.47, 34, 248)),
 )
 _DOT: Final = (
-    _Probes(1, 0.14, 56, 112),
-    _Probes(10, 0.055, 144, 432),
-    _Probes(100, 0.0625, 200, 768),
-    _Probes(200, 0.0675, 211, 833),
-    _Probes(500, 0.07, 244, 971),
-    _Probes(_UNBOUNDED, 0.0725, 279, 1092),
+    *((0.14, 56, 112), (0.055, 144, 432), (0.0625, 200, 768)),
+    *((0.0675, 211, 833), (0.07, 244, 971), (0.0725, 279, 1092)),
 )
 _PROBES: Final = {"l2": _L2, "hamming": _L2, "cosine": _COSINE, "dot": _DOT}
+"""Default number of searched partitions: those whose centroids are not farther than the nearest one by a margin, but
+not fewer or more than these."""
 
 
 def search(
@@ -200,11 +177,11 @@ def _order(
     if query.nprobes is not None:
         return order.tolist(), min(query.nprobes, len(order))
     # the rule depends on k, not on the number of candidates to refine
-    rule = next(each for each in _PROBES[index.metric] if (query.k or _UNBOUNDED) <= each.k)
+    margin, least, most = _PROBES[index.metric][bisect_left(_MOST_ROWS, query.k or _UNBOUNDED)]
     nearest = far[order[0]]
-    reach = rule.margin * (abs(1 - nearest) if index.metric == "dot" else nearest)
+    reach = margin * (abs(1 - nearest) if index.metric == "dot" else nearest)
     near = int((far <= nearest + reach).sum())
-    return order.tolist(), min(max(near, rule.least), rule.most, len(order))
+    return order.tolist(), min(max(near, least), most, len(order))
 
 
 def _normalised(vector: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -228,8 +205,7 @@ def _compare(
         one = replace(query, vectors=query.vectors[number : number + 1])
         best = exact.new_nearest(one, query.k)
         for part in parts(snapshot, (query.column,), addresses, by_address=True):
-            column = take_at(snapshot, (query.column,), addresses[part]).column(0)
-            vectors = column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks)
+            (vectors,) = arrays_at(snapshot, (query.column,), addresses[part])
             exact.show(one, vectors, addresses[part], metric, best)
         rows, far = result(best, 0)
         nearest.add_distances(number, far, None, rows, len(rows))

@@ -16,7 +16,7 @@ from lance_sql.reads.scan.predicates.evaluation import evaluate
 from lance_sql.reads.scan.projection import OutputColumn
 from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.relation import OnePartRelation, cut
-from lance_sql.reads.scan.take import parts, take_at
+from lance_sql.reads.scan.take import arrays_at, parts
 from lance_sql.reads.search.ranking import Ranking
 from lance_sql.runtime import observing
 from lance_sql.runtime.cached_property import cached_property
@@ -144,7 +144,7 @@ class SearchScan(RankedScan):
         """Returns columns of the rows at some positions of the ranking."""
         rows, ranking = self.rows, self.ranking
         stored = [column for column in columns if not rows.is_own(column)]
-        taken = take_at(rows.snapshot, stored, ranking.addresses[positions]).combine_chunks() if stored else None
+        taken = iter(arrays_at(rows.snapshot, stored, ranking.addresses[positions]))
         arrays = []
         for column in columns:
             if column.is_null:
@@ -152,7 +152,5 @@ class SearchScan(RankedScan):
             elif rows.is_own(column):
                 arrays.append(ranking.scores[column.name].take(pa.array(positions)))
             else:
-                assert taken is not None
-                values = taken.column(column.name)
-                arrays.append(values.chunk(0) if values.num_chunks == 1 else pa.concat_arrays(values.chunks))
+                arrays.append(next(taken))
         return record_batch(arrays, [column.arrow for column in columns], len(positions))
