@@ -22,6 +22,7 @@ from lance_sql.cli.agreement import (
 )
 from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.merge import read_source
+from lance_sql.cli.options import NAMES
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
@@ -30,14 +31,14 @@ if TYPE_CHECKING:
 @click.command(short_help="Applies changes by key (SCD type 1 or 2).")
 @click.argument("table")
 @click.argument("source")
-@click.option("--keys", required=True, metavar="COLUMNS", help="Key columns, separated by commas.")
-@click.option("--sequence-by", metavar="COLUMNS", help="Column or expression that orders the changes of a key.")
+@click.option("--keys", required=True, type=NAMES, help="Key columns, separated by commas.")
+@click.option("--sequence-by", type=NAMES, help="Column or expression that orders the changes of a key.")
 @click.option("--delete-when", metavar="SQL", help="Condition for changes that delete their key.")
-@click.option("--columns", metavar="COLUMNS", help="Write only these columns.")
-@click.option("--except", "without", metavar="COLUMNS", help="Write all columns but these.")
+@click.option("--columns", type=NAMES, help="Write only these columns.")
+@click.option("--except", "except_columns", type=NAMES, help="Write all columns but these.")
 @click.option("--ignore-null-updates", is_flag=True, help="NULL keeps the existing value.")
-@click.option("--track-history-on", metavar="COLUMNS", help="With --scd 2: a change of these columns starts a new row.")
-@click.option("--track-history-except", metavar="COLUMNS", help="With --scd 2: a change of these columns does not.")
+@click.option("--track-history-on", type=NAMES, help="With --scd 2: a change of these columns starts a new row.")
+@click.option("--track-history-except", type=NAMES, help="With --scd 2: a change of these columns does not.")
 @click.option(
     "--scd",
     type=click.IntRange(1, 2),
@@ -49,22 +50,7 @@ if TYPE_CHECKING:
 @dry_run_option
 @yes_option
 @reports_errors
-def apply(
-    table: str,
-    source: str,
-    keys: str,
-    sequence_by: str | None,
-    delete_when: str | None,
-    columns: str | None,
-    without: str | None,
-    ignore_null_updates: bool,
-    track_history_on: str | None,
-    track_history_except: str | None,
-    scd: int,
-    quiet: bool,
-    dry_run: bool,
-    yes: bool,
-) -> None:
+def apply(table: str, source: str, keys: list[str], quiet: bool, dry_run: bool, yes: bool, **options: Any) -> None:
     """Applies the changes in SOURCE to TABLE by key (CDC). Creates TABLE if it does not exist.
 
     SOURCE is a file or URI that DuckDB reads (Parquet, CSV, JSON), a Lance table, or an SQL query, for example over
@@ -80,20 +66,10 @@ def apply(
 
     path, branch = path_and_branch(table)
     rows = read_source(source, partial(tables.columns, path, branch))
-    options: dict[str, Any] = {
-        "sequence_by": _names(sequence_by),
-        "delete_when": delete_when,
-        "columns": _names(columns),
-        "except_columns": _names(without),
-        "ignore_null_updates": ignore_null_updates,
-        "track_history_on": _names(track_history_on),
-        "track_history_except": _names(track_history_except),
-        "scd": scd,
-    }
 
     def change(target: Dataset | str) -> Dataset:
         with progress.shown("rows applied", hidden=quiet):
-            return apply_changes(target, rows, keys.split(","), **options)
+            return apply_changes(target, rows, keys, **options)
 
     try:
         dataset = tables.open_table(path, branch=branch)
@@ -113,7 +89,3 @@ def apply(
             what += f": {counts}"
     if agreed(what, dry_run, yes):
         done(change(dataset))
-
-
-def _names(text: str | None) -> list[str] | None:
-    return None if text is None else text.split(",")

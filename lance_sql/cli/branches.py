@@ -10,6 +10,7 @@ import click
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, yes_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import NAMES
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.values.local_paths import shown
 
@@ -80,7 +81,7 @@ def stage(table: str, name: str) -> None:
 @click.command(short_help="Publishes a branch to its parent as one commit.")
 @click.argument("table")
 @click.argument("name")
-@click.option("--key", metavar="COLUMNS", help="Also treat a key that both sides gave to different rows as a conflict.")
+@click.option("--key", type=NAMES, help="Also treat a key that both sides gave to different rows as a conflict.")
 @click.option("--keep", is_flag=True, help="Keep the branch.")
 @screen.output_option
 @screen.html_option
@@ -88,7 +89,7 @@ def stage(table: str, name: str) -> None:
 @yes_option
 @reports_errors
 def publish(
-    table: str, name: str, key: str | None, keep: bool, output: str, html: str | None, dry_run: bool, yes: bool
+    table: str, name: str, key: list[str] | None, keep: bool, output: str, html: str | None, dry_run: bool, yes: bool
 ) -> None:
     """Commits the changes of a branch of TABLE as one version, and removes the branch.
 
@@ -96,8 +97,7 @@ def publish(
     is reported, and is no error. --html first writes a page with the changes, the conflicts and the rules.
     """
     dataset = latest(table)
-    keys = None if key is None else key.split(",")
-    planned = dataset.branches.plan(name, key=keys)
+    planned = dataset.branches.plan(name, key=key)
     if html is not None:
         screen.write_page(html, planned.to_html())
     if planned.published is not None:
@@ -111,4 +111,4 @@ def publish(
         click.echo(f"{planned}. Nothing was published. {_WAY_OUT}", err=True)
         sys.exit(CONFLICTS)
     if agreed(f"publish {planned}", dry_run, yes):
-        done(dataset.branches.publish(name, key=keys, keep=keep))
+        done(dataset.branches.publish(name, key=key, keep=keep))

@@ -10,6 +10,7 @@ import click
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, latest, yes_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import BOUND, branch_option, report_option
 
 BROKEN: Final = 1
 """Exit code for a broken rule."""
@@ -58,13 +59,13 @@ def rules(
 @click.command()
 @click.argument("table")
 @click.argument("names", nargs=-1, metavar="[RULE]...")
-@click.option("--since", help="Check only rows that changed after this version, tag or time.")
-@click.option("--branch", help="Branch to use instead of main.")
-@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
+@click.option("--since", type=BOUND, help="Check only rows that changed after this version, tag or time.")
+@branch_option
+@report_option
 @screen.html_option
 @reports_errors
 def check(
-    table: str, names: tuple[str, ...], since: str | None, branch: str | None, output: str, html: str | None
+    table: str, names: tuple[str, ...], since: int | str | None, branch: str | None, output: str, html: str | None
 ) -> None:
     """Checks the rows of TABLE against its rules. Exits with 1 on a violation, except of rules that only warn.
 
@@ -73,13 +74,8 @@ def check(
     lance-sql check orders.lance --since 41
     lance-sql check orders.lance --html rules.html
     """
-    import json
-
     from lance_sql.cli import tables
 
-    report = tables.open_table(table, branch=branch).rules.check(names or None, since=tables.bound(since))
-    if html is not None:
-        screen.write_page(html, report.to_html())
-    else:
-        click.echo(json.dumps(report.to_dict(), indent=2, ensure_ascii=False) if output == "json" else str(report))
+    report = tables.open_table(table, branch=branch).rules.check(names or None, since=since)
+    screen.show_report(report, output, html)
     sys.exit(0 if report.is_kept else BROKEN)

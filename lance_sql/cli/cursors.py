@@ -7,17 +7,21 @@ import click
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, yes_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import BOUND, branch_option
 
 
 @click.command(short_help="Manages cursors: positions in the change feed.")
 @click.argument("table")
 @click.argument("name", required=False)
 @click.option(
-    "--start", metavar="WHERE", help="Create the cursor at earliest, latest, snapshot, or a version, tag or time."
+    "--start",
+    type=BOUND,
+    metavar="WHERE",
+    help="Create the cursor at earliest, latest, snapshot, or a version, tag or time.",
 )
-@click.option("--seek", metavar="WHERE", help="Move the cursor; values as for --start.")
+@click.option("--seek", type=BOUND, metavar="WHERE", help="Move the cursor; values as for --start.")
 @click.option("--drop", is_flag=True, help="Remove it.")
-@click.option("--branch", help="Branch to use instead of main.")
+@branch_option
 @screen.output_option
 @screen.html_option
 @yes_option
@@ -25,8 +29,8 @@ from lance_sql.cli.errors import reports_errors
 def cursors(
     table: str,
     name: str | None,
-    start: str | None,
-    seek: str | None,
+    start: int | str | None,
+    seek: int | str | None,
     drop: bool,
     branch: str | None,
     output: str,
@@ -56,16 +60,12 @@ def cursors(
         else:
             screen.show(metadata_tables.cursors(dataset).to_reader(), output)
     elif start is not None:
-        to = tables.bound(start)
-        assert to is not None
-        created = dataset.cursors.open(name, start=to)
+        created = dataset.cursors.open(name, start=start)
         click.echo(f"Cursor {name!r} is at version {created.position}.", err=True)
     elif seek is not None:
-        to = tables.bound(seek)
-        assert to is not None
         position = tables.existing_cursor(dataset, name).position
         if agreed(f"move the cursor {name!r} from version {position} to {seek}", False, yes):
-            moved = tables.existing_cursor(dataset, name).seek(to)
+            moved = tables.existing_cursor(dataset, name).seek(seek)
             click.echo(f"Cursor {name!r} is at version {moved.position}.", err=True)
     elif drop:
         cursor = tables.existing_cursor(dataset, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ import click
 from lance_sql.cli import progress, screen
 from lance_sql.cli.agreement import quiet_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import branch_option, key_option, report_option
 from lance_sql.table.version_names import split_name
 
 if TYPE_CHECKING:
@@ -22,17 +22,17 @@ DIFFERENCES_FOUND = 1
 
 @click.command(short_help="Compares two tables, or two versions of one.")
 @click.argument("tables", nargs=-1, required=True, metavar="A [B]")
-@click.option("--key", metavar="COLUMNS", help="Match rows by these columns, separated by commas, instead of row ids.")
+@key_option
 @click.option("--job", help="Compare the versions before and after the newest commits in a row of this job.")
 @click.option("--limit", type=click.IntRange(min=0), help="Maximum rows of each kind; default 20, and 200 with --html.")
-@click.option("--branch", help="Branch to use instead of main.")
-@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
+@branch_option
+@report_option
 @screen.html_option
 @quiet_option
 @reports_errors
 def diff(
     tables: tuple[str, ...],
-    key: str | None,
+    key: list[str] | None,
     job: str | None,
     limit: int | None,
     branch: str | None,
@@ -65,15 +65,9 @@ def diff(
         a, b = open_named(tables[0], branch), None
     else:
         raise click.UsageError("--job compares versions of one table: leave B out.")
-    keys = None if key is None else key.split(",")
     with progress.shown("rows compared", hidden=quiet):
-        difference = lance_sql.diff(a, b, keys, job=job, max_rows=limit if limit is not None else 200 if html else 20)
-    if html is not None:
-        screen.write_page(html, difference.to_html())
-    else:
-        click.echo(
-            json.dumps(difference.to_dict(), indent=2) if output == "json" else difference.to_text(width=screen.width())
-        )
+        difference = lance_sql.diff(a, b, key, job=job, max_rows=limit if limit is not None else 200 if html else 20)
+    screen.show_report(difference, output, html, text=lambda: difference.to_text(width=screen.width()))
     sys.exit(DIFFERENCES_FOUND if difference.has_differences else 0)
 
 

@@ -15,6 +15,7 @@ import click
 from lance_sql.cli import progress, screen
 from lance_sql.cli.agreement import quiet_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import BOUND, branch_option, key_option
 from lance_sql.runtime.progress import Work
 
 if TYPE_CHECKING:
@@ -28,18 +29,18 @@ _IN_LINES = ("jsonl", "debezium")
 
 @click.command(short_help="Lists the changes of a range of versions.")
 @click.argument("table")
-@click.argument("start", required=False)
-@click.argument("end", required=False)
-@click.option("--since", help="Instead of START: version, tag or time before the first change.")
+@click.argument("start", required=False, type=BOUND)
+@click.argument("end", required=False, type=BOUND)
+@click.option("--since", type=BOUND, help="Instead of START: version, tag or time before the first change.")
 @click.option("--mode", type=click.Choice(("all", "net", "insert_only")), default="all", show_default=True)
 @click.option("--drop-unchanged", is_flag=True, help="Omit updates that changed no value.")
-@click.option("--key", metavar="COLUMNS", help="Match rows by these columns, separated by commas, instead of row ids.")
+@key_option
 @click.option("--trust-snapshots", is_flag=True, help="Compare versions by values where row ids contradict a commit.")
 @click.option("--where", "-w", metavar="SQL", help="Filter on the changes, such as \"_change_type = 'delete'\".")
 @click.option("--job", help="Only changes by commits of this job; implies --origin.")
 @click.option("--origin", is_flag=True, help="Add the columns _commit_job, _commit_user and _commit_host.")
 @click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
-@click.option("--branch", help="Branch to use instead of main.")
+@branch_option
 @click.option("--explain", is_flag=True, help="Report what would be read, and read nothing.")
 @click.option("--cursor", "name", metavar="NAME", help="Read from this cursor, and advance it.")
 @click.option("--follow", "-f", is_flag=True, help="Wait for new commits until Ctrl-C.")
@@ -59,12 +60,12 @@ _IN_LINES = ("jsonl", "debezium")
 @reports_errors
 def changes(
     table: str,
-    start: str | None,
-    end: str | None,
-    since: str | None,
+    start: int | str | None,
+    end: int | str | None,
+    since: int | str | None,
     mode: Literal["all", "net", "insert_only"],
     drop_unchanged: bool,
-    key: str | None,
+    key: list[str] | None,
     trust_snapshots: bool,
     where: str | None,
     job: str | None,
@@ -101,7 +102,7 @@ def changes(
     options: dict[str, Any] = {
         "mode": mode,
         "drop_unchanged": drop_unchanged,
-        "key": None if key is None else key.split(","),
+        "key": key,
         "trust_snapshots": trust_snapshots,
         "origin": origin or job is not None,
     }
@@ -113,17 +114,17 @@ def changes(
         if cursor is not None and dataset.cursors[cursor.name].needs_snapshot:
             with cursor.read(**options) as rows:
                 delivery.write(rows)
-        begin = tables.bound(since) if cursor is None else cursor.position
-        feed = dataset.changes(tables.bound(start), since=begin, **options)
+        begin = since if cursor is None else cursor.position
+        feed = dataset.changes(start, since=begin, **options)
         _follow(feed, cursor, delivery, options, poll, timeout)
     elif cursor is not None:
         if explain:
             screen.show_text(cursor.peek(mode=mode).scan(filter=where).explain())
             return
-        with cursor.read(until=tables.bound(end), **options) as feed:
+        with cursor.read(until=end, **options) as feed:
             delivery.write(feed)
     else:
-        feed = dataset.changes(tables.bound(start), tables.bound(end), since=tables.bound(since), **options)
+        feed = dataset.changes(start, end, since=since, **options)
         if explain:
             screen.show_text(feed.scan(filter=where, limit=limit).explain())
         elif html is not None:

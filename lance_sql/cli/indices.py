@@ -11,6 +11,7 @@ import click
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, quiet_option, yes_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import NAMES
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.version_names import looks_like_table
 from lance_sql.values.local_paths import shown
@@ -129,13 +130,13 @@ def optimize(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> 
 @click.command(short_help="Explains which rows and pages a filter prunes.")
 @click.argument("table")
 @click.argument("where", required=False)
-@click.option("--columns", metavar="COLUMNS", help="Columns to read, separated by commas.")
+@click.option("--columns", type=NAMES, help="Columns to read, separated by commas.")
 @click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
 @click.option("--analyze", is_flag=True, help="Also read the rows, and report the time.")
 @click.option("--no-indices", is_flag=True, help="Ignore indices.")
 @reports_errors
 def explain(
-    table: str, where: str | None, columns: str | None, limit: int | None, analyze: bool, no_indices: bool
+    table: str, where: str | None, columns: list[str] | None, limit: int | None, analyze: bool, no_indices: bool
 ) -> None:
     """Explains what a scan of TABLE with the filter WHERE reads, and what prunes the rest.
 
@@ -145,7 +146,7 @@ def explain(
     from lance_sql.cli import tables
 
     dataset = tables.open_table(table, use_indices=not no_indices)
-    scan = dataset.scan(None if columns is None else columns.split(","), where, limit=limit)
+    scan = dataset.scan(columns, where, limit=limit)
     screen.show_text(scan.explain(analyze=analyze))
 
 

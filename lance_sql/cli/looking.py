@@ -8,6 +8,7 @@ import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import BOUND, NAMES, branch_option, report_option
 
 _HISTORY: Final = ("version", "timestamp", "operation", "inserted", "updated", "deleted", "job")
 """Columns of a history that fit a terminal of 80 characters; wider terminals also show the next ones."""
@@ -19,7 +20,7 @@ _MORE_HISTORY: Final = ("rows", "tags", "user", "host", "bytes_written", "writer
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of versions, newest first.")
 @click.option("--since", metavar="TIME", help="Only versions since this time: 1d, yesterday, 2026-11-26.")
 @click.option("--job", help="Only commits of this job.")
-@click.option("--branch", help="Branch to use instead of main.")
+@branch_option
 @screen.output_option
 @screen.html_option
 @reports_errors
@@ -49,7 +50,7 @@ def history(
 
 @click.command(short_help="Shows fragments, and whether to compact them.")
 @click.argument("table")
-@click.option("--branch", help="Branch to use instead of main.")
+@branch_option
 @click.option("--target-rows", type=click.IntRange(min=1), help="Report fragments with fewer rows than this.")
 @screen.output_option
 @screen.html_option
@@ -75,8 +76,8 @@ def layout(table: str, branch: str | None, target_rows: int | None, output: str,
 
 @click.command(short_help="Describes TABLE: rows, files, format, tags, indices.")
 @click.argument("table")
-@click.option("--branch", help="Branch to use instead of main.")
-@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
+@branch_option
+@report_option
 @reports_errors
 def describe(table: str, branch: str | None, output: str) -> None:
     """Describes TABLE: rows, files, format, tags, branches, indices and columns.
@@ -100,12 +101,12 @@ def describe(table: str, branch: str | None, output: str) -> None:
 @click.command()
 @click.argument("table")
 @click.option("--rows", "-n", type=click.IntRange(min=0), default=10, show_default=True, help="Number of rows.")
-@click.option("--columns", metavar="COLUMNS", help="Columns to show, separated by commas; can include system columns.")
+@click.option("--columns", type=NAMES, help="Columns to show, separated by commas; can include system columns.")
 @click.option("--where", "-w", metavar="SQL", help="Filter on the rows.")
-@click.option("--branch", help="Branch to use instead of main.")
+@branch_option
 @screen.output_option
 @reports_errors
-def head(table: str, rows: int, columns: str | None, where: str | None, branch: str | None, output: str) -> None:
+def head(table: str, rows: int, columns: list[str] | None, where: str | None, branch: str | None, output: str) -> None:
     """Shows the first rows of TABLE.
 
     \b
@@ -114,27 +115,26 @@ def head(table: str, rows: int, columns: str | None, where: str | None, branch: 
     """
     from lance_sql.cli import tables
 
-    chosen = None if columns is None else columns.split(",")
-    scan = tables.open_table(table, branch=branch).scan(chosen, where, limit=rows)
+    scan = tables.open_table(table, branch=branch).scan(columns, where, limit=rows)
     screen.show(scan.to_reader(), output, max_rows=0, types=True)
 
 
 @click.command("row-history", short_help="Lists every image of rows, with versions and times.")
 @click.argument("table")
-@click.argument("start", required=False)
-@click.argument("end", required=False)
+@click.argument("start", required=False, type=BOUND)
+@click.argument("end", required=False, type=BOUND)
 @click.option("--where", "-w", metavar="SQL", help='Rows of which any image passes a filter, such as "id = 7".')
 @click.option("--job", help="Only rows that commits of this job changed; implies --origin.")
 @click.option("--origin", is_flag=True, help="Add the columns valid_from_job and valid_to_job.")
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Maximum number of rows.")
-@click.option("--branch", help="Branch to use instead of main.")
+@branch_option
 @screen.output_option
 @screen.html_option
 @reports_errors
 def row_history(
     table: str,
-    start: str | None,
-    end: str | None,
+    start: int | str | None,
+    end: int | str | None,
     where: str | None,
     job: str | None,
     origin: bool,
@@ -155,7 +155,7 @@ def row_history(
     where = tables.of_job(where, job, "valid_from_job", "valid_to_job")
     dataset = tables.open_table(table, branch=branch)
     tables.check_job(dataset, job)
-    histories = dataset.row_history(tables.bound(start), tables.bound(end), origin=origin)
+    histories = dataset.row_history(start, end, origin=origin)
     if html is not None:
         screen.write_page(html, histories.to_html(where))
         return

@@ -32,12 +32,12 @@ from lance_sql.cli import (
     signposts,
     upkeep,
 )
-from lance_sql.cli.agreement import dry_run_option, yes_option
+from lance_sql.cli.agreement import dry_run_option, quiet_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
+from lance_sql.cli.options import branch_option, report_option
 from lance_sql.cli.paths import complete_paths
 from lance_sql.cli.storage import NAME as STORAGE
 from lance_sql.cli.storage import add_storage_option, storage_option
-from lance_sql.table.version_names import split_name
 
 _EPILOG = "A TABLE is a path or URI; TABLE@41 is version 41, and TABLE@name a tag or branch."
 
@@ -285,24 +285,15 @@ def files(table: str, output: str) -> None:
 
 @main.command(epilog=_EPILOG)
 @click.argument("table")
-@click.option("--branch", help="Branch to use instead of main.")
+@branch_option
 @click.option("--deep", is_flag=True, help="Decode every page, and compare checksums.")
 @click.option("--checksums", is_flag=True, help="Compare only checksums.")
 @click.option("--lineage", is_flag=True, help="Also compare row ids and row versions with the commits, like audit.")
-@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
+@report_option
+@quiet_option
 @screen.html_option
 @reports_errors
-def verify(
-    table: str,
-    branch: str | None,
-    deep: bool,
-    checksums: bool,
-    lineage: bool,
-    output: str,
-    quiet: bool,
-    html: str | None,
-) -> None:
+def verify(table: str, output: str, quiet: bool, html: str | None, **options: Any) -> None:
     """Checks all versions of TABLE, or one, for damage.
 
     Exits with 1 if the newest version is damaged, and with 4 if only older ones are, as after a repair.
@@ -310,24 +301,19 @@ def verify(
     from lance_sql.cli import verification
     from lance_sql.health.verification import verify
 
-    path, version, tag = split_name(table)
-    options = {"branch": branch, "deep": deep, "checksums": checksums, "lineage": lineage}
-    report = verification.run(verify, path, version=tag if version is None else version, quiet=quiet, **options)
-    verification.end(report, output, html)
+    verification.end(verification.run(verify, table, quiet=quiet, **options), output, html)
 
 
 @main.command(name="audit", epilog=_EPILOG, short_help="Compares row ids and versions with the commits.")
 @click.argument("table")
-@click.option("--branch", help="Branch to use instead of main.")
+@branch_option
 @click.option("--job", help="Only commits of this job.")
 @click.option("--no-checksums", is_flag=True, help="Do not compare checksums, which reads each file once.")
-@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
+@report_option
+@quiet_option
 @screen.html_option
 @reports_errors
-def audit_lineage(
-    table: str, branch: str | None, job: str | None, no_checksums: bool, output: str, quiet: bool, html: str | None
-) -> None:
+def audit_lineage(table: str, no_checksums: bool, output: str, quiet: bool, html: str | None, **options: Any) -> None:
     """Compares row ids and row versions of TABLE with its commits, and files with their checksums.
 
     --html writes a page with the faults, and the commits with their times, jobs and users. Exits with 1 if the newest
@@ -336,9 +322,7 @@ def audit_lineage(
     from lance_sql.cli import verification
     from lance_sql.health.verification import audit
 
-    path, version, tag = split_name(table)
-    options = {"branch": branch, "job": job, "checksums": not no_checksums}
-    report = verification.run(audit, path, version=tag if version is None else version, quiet=quiet, **options)
+    report = verification.run(audit, table, quiet=quiet, checksums=not no_checksums, **options)
     verification.end(report, output, html)
 
 

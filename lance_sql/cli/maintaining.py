@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from datetime import timedelta
 from typing import Any, Final
 
 import click
@@ -11,7 +10,7 @@ import click
 from lance_sql.cli import progress, screen
 from lance_sql.cli.agreement import agreed, dry_run_option, latest, named, quiet_option, yes_option
 from lance_sql.cli.errors import reports_errors
-from lance_sql.cli.upkeep import AGE
+from lance_sql.cli.options import AGE
 
 CONFLICT: Final = 3
 """Exit code if a step lost against another writer."""
@@ -20,27 +19,18 @@ CONFLICT: Final = 3
 @click.command()
 @click.argument("table")
 @click.option("--target-rows", type=click.IntRange(min=1), help="Join fragments with fewer rows than this.")
-@click.option("--max-deleted", type=click.FloatRange(0, 1), help="Rewrite fragments with more deleted rows.")
+@click.option(
+    "--max-deleted", "max_deleted_share", type=click.FloatRange(0, 1), help="Rewrite fragments with more deleted rows."
+)
 @click.option("--older-than", type=AGE, metavar="AGE", help="Remove only versions older than this: 30d, 12h, 90m.")
-@click.option("--keep", type=click.IntRange(min=1), help="Number of newest versions to keep.")
+@click.option("--keep", "retain_versions", type=click.IntRange(min=1), help="Number of newest versions to keep.")
 @click.option("--max-lag", type=AGE, metavar="AGE", help="Release cursors and branches that lag further behind.")
 @dry_run_option
 @screen.output_option
 @quiet_option
 @yes_option
 @reports_errors
-def maintain(
-    table: str,
-    target_rows: int | None,
-    max_deleted: float | None,
-    older_than: timedelta | None,
-    keep: int | None,
-    max_lag: timedelta | None,
-    dry_run: bool,
-    output: str,
-    quiet: bool,
-    yes: bool,
-) -> None:
+def maintain(table: str, dry_run: bool, output: str, quiet: bool, yes: bool, **options: Any) -> None:
     """Compacts, updates indices, and removes versions.
 
     The policy in the config of TABLE decides what is needed; options replace its values. Exits with 3 if a step lost
@@ -51,13 +41,6 @@ def maintain(
     lance-sql maintain events.lance --yes --quiet
     """
     dataset = latest(table)
-    options: dict[str, Any] = {
-        "target_rows": target_rows,
-        "max_deleted_share": max_deleted,
-        "older_than": older_than,
-        "retain_versions": keep,
-        "max_lag": max_lag,
-    }
     if dry_run or not yes:
         plan = dataset.maintenance.maintain(**options, dry_run=True)
         screen.show(plan.to_table().to_reader(), output, max_rows=0)

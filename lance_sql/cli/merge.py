@@ -10,6 +10,7 @@ import click
 from lance_sql.cli import progress
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, named, quiet_option, rehearse, yes_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import NAMES
 from lance_sql.cli.sources import source_rows
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @click.command(short_help="Merges rows into TABLE by key (upsert).")
 @click.argument("table")
 @click.argument("source")
-@click.option("--on", metavar="COLUMNS", help="Key columns, separated by commas; default: the table's primary key.")
+@click.option("--on", type=NAMES, help="Key columns, separated by commas; default: the table's primary key.")
 @click.option(
     "--when-matched", type=click.Choice(("update", "delete", "keep", "fail")), default="update", show_default=True
 )
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 def merge(
     table: str,
     source: str,
-    on: str | None,
+    on: list[str] | None,
     when_matched: Literal["update", "delete", "keep", "fail"],
     when_not_matched: Literal["insert", "ignore"],
     delete_unmatched: bool,
@@ -60,7 +61,7 @@ def merge(
         with progress.shown("rows merged", hidden=quiet):
             return target.merge(
                 rows,
-                None if on is None else on.split(","),
+                on,
                 when_matched=when_matched,
                 when_not_matched=when_not_matched,
                 delete_unmatched=delete_unmatched_where or delete_unmatched,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lance_sql.cli.agreement import agreed, count, done, dry_run_option, unversioned, yes_option
+from lance_sql.cli.agreement import agreed, count, done, dry_run_option, quiet_option, unversioned, yes_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import branch_option
 
 if TYPE_CHECKING:
     from lance_sql.health.repairs import Repair
@@ -19,9 +20,9 @@ _SALVAGE = "'lance-sql salvage' can write its readable rows to a new table first
 
 @click.command(short_help="Returns to the newest healthy version.")
 @click.argument("table")
-@click.option("--branch", help="Branch to use instead of main.")
+@branch_option
 @click.option("--deep", is_flag=True, help="Decode every page, and compare checksums.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
+@quiet_option
 @dry_run_option
 @yes_option
 @reports_errors

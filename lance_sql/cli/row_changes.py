@@ -60,13 +60,11 @@ def write(
     source: str,
     mode: str,
     no_create: bool,
-    file_version: str | None,
     no_stable_row_ids: bool,
     max_rows_per_file: int | None,
-    compression: str | None,
-    compression_level: int | None,
     quiet: bool,
     yes: bool,
+    **options: Any,
 ) -> None:
     """Writes the rows of SOURCE to TABLE.
 
@@ -90,15 +88,12 @@ def write(
     path, branch = path_and_branch(table)
     if mode == "overwrite" and not _overwriting_is_agreed(path, branch, yes):
         return
-    options: dict[str, Any] = {
+    options |= {
         "branch": branch,
         "mode": mode,
         "create": not no_create,
-        "file_version": file_version,
         "stable_row_ids": False if no_stable_row_ids else None,
         "max_rows_per_file": max_rows_per_file or MAX_ROWS_PER_FILE,
-        "compression": compression,
-        "compression_level": compression_level,
     }
     columns = partial(tables.columns, path, branch)
     if has_rows(source):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from typing import Final
+from typing import Any, Final
 
 import click
 
+from lance_sql.cli import screen
+from lance_sql.cli.agreement import quiet_option
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import NAMES, branch_option, report_option
 from lance_sql.table.version_names import split_name
 
 SOMETHING_LOST: Final = 1
@@ -17,22 +19,19 @@ SOMETHING_LOST: Final = 1
 @click.command(short_help="Recovers readable rows to a new table.")
 @click.argument("table")
 @click.argument("target")
-@click.option("--columns", "-c", metavar="COLUMNS", help="Columns to read, separated by commas.")
+@click.option("--columns", "-c", type=NAMES, help="Columns to read, separated by commas.")
 @click.option("--null-cells", is_flag=True, help="Keep partly readable rows, with NULL for the rest.")
 @click.option("--intact-only", is_flag=True, help="Omit readable values that differ from their checksum.")
-@click.option("--branch", help="Branch to use instead of main.")
-@click.option("--output", "-o", type=click.Choice(("text", "json")), default="text", show_default=True, help="Format.")
-@click.option("--quiet", "-q", is_flag=True, help="No progress bar.")
+@branch_option
+@report_option
+@quiet_option
 @reports_errors
 def salvage(
     table: str,
     target: str,
-    columns: str | None,
-    null_cells: bool,
-    intact_only: bool,
-    branch: str | None,
     output: str,
     quiet: bool,
+    **options: Any,
 ) -> None:
     """Writes every readable row of TABLE to the new table TARGET, and reports the lost rows.
 
@@ -53,13 +52,10 @@ def salvage(
             path,
             target,
             version=tag if version is None else version,
-            branch=branch,
-            columns=None if columns is None else columns.split(","),
-            null_cells=null_cells,
-            intact_only=intact_only,
+            **options,
             progress=bar.update,
         )
     finally:
         bar.close()
-    click.echo(json.dumps(report.as_dict(), indent=2) if output == "json" else str(report))
+    screen.show_report(report, output, None)
     sys.exit(0 if report.is_complete else SOMETHING_LOST)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -86,6 +88,20 @@ def show(
 def show_text(text: str) -> None:
     """Writes lines to stdout, with terminal control characters escaped."""
     click.echo("\n".join(one_line(line) for line in text.split("\n")))
+
+
+def show_report(report: Any, output: str, html: str | None, *, text: Callable[[], str] | None = None) -> None:
+    """Writes a report to stdout as text or JSON, or its page to a file.
+
+    report: has `to_dict` and `to_html`
+    text: returns its text, by default that of `str`
+    """
+    if html is not None:
+        write_page(html, report.to_html())
+    elif output == "json":
+        click.echo(json.dumps(report.to_dict(), indent=2))
+    else:
+        click.echo(text() if text is not None else str(report))
 
 
 def write_page(target: str, page: str) -> None:

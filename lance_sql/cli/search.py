@@ -9,6 +9,7 @@ import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import BOUND, NAMES, branch_option
 
 if TYPE_CHECKING:
     from lance_sql.changes.answer_scan import AnswerScan
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
 @click.option("--text-column", help="Text column.")
 @click.option("-k", type=click.IntRange(min=1), default=10, show_default=True, help="Number of rows.")
 @click.option("--where", "-w", metavar="SQL", help="Filter, applied before ranking.")
-@click.option("--since", metavar="WHEN", help="Search only rows that changed after this version, tag or time.")
+@click.option(
+    "--since", type=BOUND, metavar="WHEN", help="Search only rows that changed after this version, tag or time."
+)
 @click.option(
     "--changes-since",
+    type=BOUND,
     metavar="WHEN",
     help="Show the changes of the result since this version, tag or time: new, changed and gone rows.",
 )
@@ -36,8 +40,8 @@ if TYPE_CHECKING:
 @click.option("--nprobes", type=click.IntRange(min=1), help="Partitions of the index to search.")
 @click.option("--refine", type=click.IntRange(min=1), help="Compare this many times k candidates exactly.")
 @click.option("--exact", is_flag=True, help="Compare every row, ignoring indices.")
-@click.option("--columns", help="Columns to show, separated by commas; default: all but vectors.")
-@click.option("--branch", help="Branch to use instead of main.")
+@click.option("--columns", type=NAMES, help="Columns to show, separated by commas; default: all but vectors.")
+@branch_option
 @click.option("--explain", is_flag=True, help="Explain the search instead of running it.")
 @screen.output_option
 @screen.html_option
@@ -51,13 +55,13 @@ def search(
     text_column: str | None,
     k: int,
     where: str | None,
-    since: str | None,
-    changes_since: str | None,
+    since: int | str | None,
+    changes_since: int | str | None,
     metric: str | None,
     nprobes: int | None,
     refine: int | None,
     exact: bool,
-    columns: str | None,
+    columns: list[str] | None,
     branch: str | None,
     explain: bool,
     output: str,
@@ -81,7 +85,6 @@ def search(
         raise click.UsageError("Give words, --vector or --like-row.")
     dataset = tables.open_table(table, branch=branch)
     query = _query_vector(dataset, vector, like_row, column)
-    chosen = columns.split(",") if columns is not None else None
     use_index = False if exact else None
     queries: list[Nearest | Words] = []
     if query is not None:
@@ -90,12 +93,12 @@ def search(
         queries.append(Words(words, text_column, use_index))
     answer: SearchScan | AnswerScan
     if changes_since is None:
-        answer = dataset.search(*queries, k=k, columns=chosen, filter=where, since=tables.bound(since))
+        answer = dataset.search(*queries, k=k, columns=columns, filter=where, since=since)
     elif since is None:
-        answer = dataset.search_changes(*queries, k=k, columns=chosen, filter=where, since=tables.bound(changes_since))
+        answer = dataset.search_changes(*queries, k=k, columns=columns, filter=where, since=changes_since)
     else:
         raise click.UsageError("Give either --since, to search changed rows, or --changes-since, to compare results.")
-    if chosen is None:
+    if columns is None:
         from lance_sql.reads.search import is_vector
 
         # vectors have hundreds of numbers

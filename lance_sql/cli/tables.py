@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.runtime.terminal_text import one_line
-from lance_sql.table.version_names import as_version, no_commit_of, split_name
+from lance_sql.table.version_names import no_commit_of, split_name
 from lance_sql.values.sql_text import literal
 
 if TYPE_CHECKING:
@@ -87,9 +87,3 @@ def check_job(dataset: Dataset, job: str | None) -> None:
         return
     known = sorted({each.job for each in dataset.history() if each.job})
     raise VersionNotFound(no_commit_of(dataset.snapshot.name, job, known))
-
-
-def bound(text: str | None) -> int | str | None:
-    """Parses the bound of a range of versions in an argument: a version, or a tag or time unchanged."""
-    number = as_version(text) if text is not None else None
-    return text if number is None else number

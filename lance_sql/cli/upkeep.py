@@ -5,7 +5,6 @@ They ask for confirmation as those of `row_changes`.
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,29 +23,12 @@ from lance_sql.cli.agreement import (
     yes_option,
 )
 from lance_sql.cli.errors import reports_errors
+from lance_sql.cli.options import AGE, branch_option
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.version_names import as_version, split_name
 
 if TYPE_CHECKING:
     from lance_sql.dataset import Dataset
-
-
-class Age(click.ParamType):  # type: ignore[type-arg]  # generic in newer releases only
-    """Number and unit: days, hours or minutes."""
-
-    name = "age"
-
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> timedelta:
-        from lance_sql.errors import InvalidArgument
-        from lance_sql.values.durations import parse_age
-
-        try:
-            return parse_age(str(value))
-        except InvalidArgument as error:
-            self.fail(f"{error}.", param, context)
-
-
-AGE = Age()
 
 
 @click.command(short_help="Joins short fragments, and removes deleted rows.")
@@ -188,21 +170,13 @@ def tag(table: str, name: str | None, version: str | None, move: bool, remove: b
 @click.command(short_help="Removes old versions and files, to free disk space.")
 @click.argument("table")
 @click.option("--older-than", type=AGE, metavar="AGE", help="Remove only versions older than this: 30d, 12h, 90m.")
-@click.option("--keep", type=click.IntRange(min=1), help="Number of newest versions to keep.")
+@click.option("--keep", "retain_versions", type=click.IntRange(min=1), help="Number of newest versions to keep.")
 @click.option("--max-lag", type=AGE, metavar="AGE", help="Release cursors and branches that lag further behind.")
 @dry_run_option
 @quiet_option
 @yes_option
 @reports_errors
-def cleanup(
-    table: str,
-    older_than: timedelta | None,
-    keep: int | None,
-    max_lag: timedelta | None,
-    dry_run: bool,
-    quiet: bool,
-    yes: bool,
-) -> None:
+def cleanup(table: str, dry_run: bool, quiet: bool, yes: bool, **options: Any) -> None:
     """Removes old versions of TABLE and files that no version needs.
 
     The default is versions older than two weeks. Keeps everything that a tag, a branch, a cursor or a remaining
@@ -214,7 +188,7 @@ def cleanup(
     """
     dataset = latest(table)
     with progress.shown("versions read", hidden=quiet):
-        plan = dataset.maintenance.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag, dry_run=True)
+        plan = dataset.maintenance.cleanup(**options, dry_run=True)
     for name in plan.released:
         click.echo(f"The {_holder(name)} is too far behind, and no longer preserves versions.", err=True)
     for name in sorted({name for names in plan.held.values() for name in names}):
@@ -231,13 +205,13 @@ def cleanup(
     what = f"remove {count(len(plan.versions), 'version')} and {count(len(plan.files), 'file')} that no other needs"
     if agreed(what, dry_run, yes):
         with progress.shown("versions read, then files removed", hidden=quiet):
-            done = dataset.maintenance.cleanup(older_than=older_than, retain_versions=keep, max_lag=max_lag)
+            done = dataset.maintenance.cleanup(**options)
         click.echo(f"Removed {count(len(done.versions), 'version')} and {count(len(done.files), 'file')}.", err=True)
 
 
 @click.command(name="enable-stable-row-ids", short_help="Adds stable row ids, which change queries need.")
 @click.argument("table")
-@click.option("--branch", help="Branch to use instead of main.")
+@branch_option
 @click.option(
     "--indices",
     type=click.Choice(("keep", "drop")),

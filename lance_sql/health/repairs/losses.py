@@ -69,7 +69,7 @@ class Salvage(Record):
         """Whether nothing is lost or doubtful."""
         return not (self.losses or self.doubtful or self.num_deleted)
 
-    def as_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Returns the result as plain values, for JSON."""
         return {
             "source": self.source,
