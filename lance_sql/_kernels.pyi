@@ -614,6 +614,17 @@ def read_rows(
         column, number of the page, message)
     """
 
+def read_mapped(
+    files: Sequence[tuple[Buffer, str | None, Sequence[ColumnReader | None], Buffer]],
+) -> tuple[NativeArray, list[list[tuple[int, int]]]] | None:
+    """Reads rows of columns of mapped files, of all files as one array.
+
+    files: (all bytes, local path for rows that are far apart, columns, ranges of rows int64[k, 2]); each with the same
+        columns
+    returns: the columns, as a struct, and the bytes of each file that were touched: (start, end). None if a page was
+        not opened by `open_columns`, or is damaged
+    """
+
 def to_batch(columns: Sequence[NativeArray]) -> NativeArray:
     """Returns columns of equal length, at least one, as one array, which is a struct of them."""
 

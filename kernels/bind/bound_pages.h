@@ -119,7 +119,16 @@ struct BoundColumn {
     std::vector<nb::object> pages;                    // and what they look into
     std::unordered_map<int64_t, OpenPage> own_pages;  // by number: those that were opened without Python
 
-    bool is_own(int64_t page) const { return own_pages.contains(page); }
+    // Whether all pages with some of the rows were opened without Python.
+    bool are_own(const Ranges& rows) const {
+        const auto [first_row, end_row] = rows.bounds();
+        if (first_row == end_row || end_row > reader.num_rows()) return false;
+        const auto [first, end] = reader.pages_of(first_row, end_row);
+        for (int64_t page = first; page < end; ++page) {
+            if (!own_pages.contains(page)) return false;
+        }
+        return true;
+    }
 };
 
 // Bytes of a column that were read from a file.

@@ -44,17 +44,6 @@ std::vector<ColumnFormat> to_formats(const std::vector<Format>& formats) {
     return wanted;
 }
 
-// Whether all pages with some of the rows were opened here.
-bool is_open(const BoundColumn& column, const Ranges& rows) {
-    const auto [first_row, end_row] = rows.bounds();
-    if (first_row == end_row || end_row > column.reader.num_rows()) return false;
-    const auto [first, end] = column.reader.pages_of(first_row, end_row);
-    for (int64_t page = first; page < end; ++page) {
-        if (!column.is_own(page)) return false;
-    }
-    return true;
-}
-
 // Moves pages into a column, except those that are open: another thread may be reading them. Returns their memory.
 int64_t adopt(BoundColumn& column, OpenColumn opened) {
     if (opened.row_starts != column.reader.row_starts()) fail("pages of another column");
@@ -89,7 +78,7 @@ nb::tuple open_columns(nb::list parts, const InputBuffer& table, Count file_size
     columns.reserve(nb::len(given));
     for (nb::handle each : given) {
         const auto column = nb::cast<nb::tuple>(each);
-        const bool open = !column[2].is_none() && is_open(nb::cast<const BoundColumn&>(column[2]), ranges);
+        const bool open = !column[2].is_none() && nb::cast<const BoundColumn&>(column[2]).are_own(ranges);
         columns.push_back({to_count(column[0]), to_format(nb::cast<Format>(column[1])), open, std::nullopt});
     }
     ColumnOpener opener(known, ColumnTable(table), num_rows);
@@ -126,7 +115,7 @@ nb::tuple open_columns(nb::list parts, const InputBuffer& table, Count file_size
         }
         num_bytes += adopt(bound, std::move(opened));
         // Python may have opened a page of it, for tests of NULL alone.
-        if (is_open(bound, ranges)) {
+        if (bound.are_own(ranges)) {
             readers.append(std::move(reader));
         } else {
             readers.append(nb::none());

@@ -9,6 +9,7 @@
 #include "arrow/arrow_node.h"
 #include "bind/bound_pages.h"
 #include "file/batch_reader.h"
+#include "file/mapped_rows.h"
 #include "file/scattered_parts.h"
 #include "system/buffers.h"
 
@@ -145,11 +146,54 @@ nb::tuple read_scattered_rows(nb::handle path, nb::list columns) {
     return nb::make_tuple(made, nb::none());
 }
 
+// files: (content, path or None, columns, rows). Returns the columns as one array, and the bytes that were touched in each
+// file: (start, end); None if a page is not open or damaged.
+nb::object read_mapped_rows(nb::list files) {
+    std::vector<MappedRows> wanted;
+    std::vector<InputBuffer> held;
+    for (nb::handle each : files) {
+        const auto file = nb::cast<nb::tuple>(each);
+        held.push_back(hold(file[0]));
+        MappedRows& rows = wanted.emplace_back();
+        rows.content = held.back();
+        if (!file[1].is_none()) rows.path = to_path(file[1]);
+        held.push_back(hold(file[3]));
+        for (nb::handle column : nb::cast<nb::sequence>(file[2])) {
+            if (column.is_none()) return nb::none();
+            const auto& bound = nb::cast<const BoundColumn&>(column);
+            rows.rows = Ranges(held.back(), bound.reader.num_rows());
+            // While the lock is held, no other thread opens a page.
+            if (!bound.are_own(rows.rows)) return nb::none();
+            rows.columns.push_back(&bound.reader);
+        }
+    }
+    std::optional<JoinedRows> read;
+    {
+        Unlocked unlocked;
+        try {
+            read.emplace(read_mapped(wanted));
+        } catch (const std::invalid_argument&) {
+            // Reading the single files reports the error.
+        }
+    }
+    if (!read || read->columns.arrays.empty()) return nb::none();
+    nb::list touched;
+    for (const std::vector<int64_t>& bounds : read->touched) {
+        nb::list ranges;
+        for (size_t i = 0; i < bounds.size(); i += 2) ranges.append(nb::make_tuple(bounds[i], bounds[i + 1]));
+        touched.append(std::move(ranges));
+    }
+    const int64_t num_rows = read->columns.arrays.front().length;
+    const ArrowArray joined = around(std::exchange(read->columns.arrays, {}), {num_rows, 0, {}, std::nullopt, 0});
+    return nb::make_tuple(nb::cast(new BoundArray(joined), nb::rv_policy::take_ownership), touched);
+}
+
 }  // namespace
 
 void bind_reading(nb::module_& m) {
     m.def("read_scattered", read_scattered_rows, "path"_a, "columns"_a);
     m.def("to_batch", to_batch, "columns"_a, nb::rv_policy::take_ownership);
+    m.def("read_mapped", read_mapped_rows, "files"_a);
     m.def("read_rows", read_rows_of, "tests"_a, "columns"_a, "flags"_a.none());
     m.def("keep_buffers", [](Count most_bytes) { keep_buffers(most_bytes); }, "most_bytes"_a);
     m.def("kept_buffers", []() {

@@ -290,6 +290,15 @@ class SplitColumns {
 
     void add(const ColumnRows& wanted, size_t column) { columns.push_back(parts_of(wanted, false, column)); }
 
+    // Rows of a column in several files.
+    void add(const std::vector<ColumnRows>& files, size_t column) {
+        ColumnParts& joined = columns.emplace_back(ColumnParts{0, {}});
+        for (const ColumnRows& rows : files) {
+            const ColumnParts parts = parts_of(rows, false, column);
+            joined.parts.insert(joined.parts.end(), parts.parts.begin(), parts.parts.end());
+        }
+    }
+
     FilterParts filter;
     std::vector<ColumnParts> columns;
 
@@ -375,6 +384,14 @@ int64_t read_columns(const FilterRows& filter, const FilterSteps& steps, const s
         }
     }
     return read_parts(split.filter, steps, split.columns, flags, arrays, tested_last);
+}
+
+void read_joined(const std::vector<std::vector<ColumnRows>>& columns, std::vector<ArrowArray>& arrays) {
+    SplitColumns split;
+    for (size_t i = 0; i < columns.size(); ++i) split.add(columns[i], i);
+    Arrays made(columns.size());
+    read_rows(split.columns, made);
+    arrays = made.take();
 }
 
 }  // namespace lance

@@ -75,4 +75,7 @@ FilterSteps all_of(size_t num_tests);
 int64_t read_columns(const FilterRows& filter, const FilterSteps& steps, const std::vector<ColumnRows>& columns,
                      std::optional<MutableBytes> flags, std::vector<ArrowArray>& arrays);
 
+// Appends one array for each column, with its rows in several files, one after the other.
+void read_joined(const std::vector<std::vector<ColumnRows>>& columns, std::vector<ArrowArray>& arrays);
+
 }  // namespace lance

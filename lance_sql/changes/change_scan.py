@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.changes import reading
 from lance_sql.changes.history import removed
 from lance_sql.changes.images import KINDS, Images
 from lance_sql.changes.plan import Part, limited
-from lance_sql.changes.reading import FeedColumn
+from lance_sql.changes.reading import FeedColumn, ImageReader
 from lance_sql.errors import CorruptFile
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.relation import Batched, Relation, cut
@@ -145,11 +144,15 @@ class ChangeTask(Batched):
         return cut(self._without_limit(keeps_all=keeps_all and self.limit is None), None, self.limit)
 
     def _without_limit(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
+        reader, described = None, None
         for images, predicate in self.parts:
+            given, constant = images.feed_values.names, images.feed_values.constant
+            # most versions store the columns alike
+            if reader is None or described != (id(images.sources), predicate, given, constant):
+                reader = ImageReader(images.sources, self.columns, predicate, given, constant)
+                described = (id(images.sources), predicate, given, constant)
             try:
-                yield from reading.read(
-                    images, self.columns, predicate, batch_size=self.batch_size, keeps_all=keeps_all
-                )
+                yield from reader.read(images, batch_size=self.batch_size, keeps_all=keeps_all)
             except CorruptFile as error:
                 if isinstance(error.__cause__, FileNotFoundError) and _is_gone(images):
                     raise removed(self.table, images.version) from error

@@ -10,7 +10,7 @@ deletion files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +20,7 @@ from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_fragments import OpenFragments
-from lance_sql.table.segments import IdRange
+from lance_sql.table.row_ids import RowIds
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64
 from lance_sql.values.row_ranges import RowRanges
@@ -37,6 +37,10 @@ class RowSelection:
     files: OpenFragments
     parts: tuple[FragmentScan, ...]
 
+    def __reduce__(self) -> tuple[type[RowSelection], tuple[OpenFragments, tuple[FragmentScan, ...]]]:
+        # without the open fragments
+        return RowSelection, (self.files, self.parts)
+
     @classmethod
     def of(cls, files: OpenFragments, parts: Iterable[tuple[Fragment, RowRanges]]) -> RowSelection:
         """Returns a set of these rows; skips fragments without rows."""
@@ -44,31 +48,51 @@ class RowSelection:
         return cls(files, tuple(FragmentScan(fragment.without_deletions, rows) for fragment, rows in non_empty))
 
     @cached_property
+    def _ranges(self) -> RowRanges:
+        """The rows of all parts, one after the other: each range is one of a fragment."""
+        return np.concatenate([part.rows for part in self.parts]) if self.parts else row_ranges.EMPTY
+
+    @cached_property
     def num_rows(self) -> int:
         """Number of rows."""
-        return sum(part.num_rows for part in self.parts)
+        return row_ranges.count(self._ranges)
 
     @cached_property
     def starts(self) -> I64:
         """Position of the first row of each part, followed by the number of rows."""
-        return np.cumsum([0, *(part.num_rows for part in self.parts)], dtype=np.int64)
+        ends: I64 = np.concatenate(([0], (self._ranges[:, 1] - self._ranges[:, 0]).cumsum()))
+        starts: I64 = ends[np.cumsum([0, *(len(part.rows) for part in self.parts)])]
+        return starts
 
-    def open(self, part: FragmentScan) -> OpenFragment:
-        """Opens the fragment of a part."""
-        return self.files.get(part.fragment)
+    @cached_property
+    def opened(self) -> Sequence[OpenFragment]:
+        """Open fragment of each part."""
+        return [self.files.get(part.fragment) for part in self.parts]
+
+    @cached_property
+    def _sequences(self) -> Sequence[RowIds]:
+        return [fragment.row_id_sequence for fragment in self.opened]
 
     @cached_property
     def ids(self) -> U64:
         """Row id of each row: stable ids, or addresses on a table without them."""
-        ids = [self.open(part).row_id_sequence.take(row_ranges.expand(part.rows)) for part in self.parts]
-        return np.concatenate(ids) if ids else np.empty(0, np.uint64)
+        ranges = [sequence.as_range() for sequence in self._sequences]
+        firsts = [each.start for each in ranges if each is not None]
+        if len(firsts) == len(ranges):
+            offsets = row_ranges.expand(self._ranges).astype(np.uint64)
+            return offsets + (np.array(firsts, np.uint64)).repeat(self.starts[1:] - self.starts[:-1])
+        taken = [
+            sequence.take(row_ranges.expand(part.rows))
+            for sequence, part in zip(self._sequences, self.parts, strict=True)
+        ]
+        return np.concatenate(taken)
 
     @cached_property
     def versions(self) -> U64:
         """Versions that inserted and last changed each row: uint64[num_rows, 2]."""
         created, updated = [], []
-        for part in self.parts:
-            fragment, offsets = self.open(part), row_ranges.expand(part.rows)
+        for fragment, part in zip(self.opened, self.parts, strict=True):
+            offsets = row_ranges.expand(part.rows)
             created.append(fragment.created_at_sequence.take(offsets))
             updated.append(fragment.last_updated_at_sequence.take(offsets))
         if not self.parts:
@@ -77,22 +101,17 @@ class RowSelection:
 
     def id_bounds(self) -> tuple[int, int] | None:
         """Returns a lower and an upper bound of the row ids; None without rows."""
-        bounds = [self.open(part).row_id_sequence.bounds() for part in self.parts]
-        fragment_bounds = [each for each in bounds if each is not None]
-        return (
-            (min(least for least, _ in fragment_bounds), max(greatest for _, greatest in fragment_bounds))
-            if fragment_bounds
-            else None
-        )
+        bounds = [each for sequence in self._sequences if (each := sequence.bounds()) is not None]
+        return (min([least for least, _ in bounds]), max([greatest for _, greatest in bounds])) if bounds else None
 
     def are_ranges(self) -> bool:
         """Whether the ids of each fragment are one range, and these ranges do not overlap: no id occurs twice."""
         ranges = []
-        for part in self.parts:
-            segments = self.open(part).row_id_sequence.segments
-            if len(segments) != 1 or not isinstance(segments[0], IdRange):
+        for sequence in self._sequences:
+            only = sequence.as_range()
+            if only is None:
                 return False
-            ranges.append((segments[0].start, segments[0].end))
+            ranges.append((only.start, only.end))
         ranges.sort()
         return all(before[1] <= after[0] for before, after in pairwise(ranges))
 
@@ -100,14 +119,17 @@ class RowSelection:
         """Returns the rows at ascending positions."""
         if len(positions) == self.num_rows:
             return self
-        return replace(self, parts=tuple(part for part, _ in self.split(positions)))
+        picked = RowSelection(self.files, tuple([part for part, _ in self.split(positions)]))
+        if (ids := self.__dict__.get("ids")) is not None:
+            picked.__dict__["ids"] = ids[positions]
+        return picked
 
     def split(self, positions: I64) -> Sequence[tuple[FragmentScan, I64]]:
         """Splits the rows at ascending positions by fragment.
 
         returns: the rows of each fragment that has some, and their range in `positions`, as [start, end)
         """
-        borders = np.searchsorted(positions, self.starts)
+        borders = positions.searchsorted(self.starts)
         parts = []
         for part, first, start, end in zip(self.parts, self.starts, borders, borders[1:], strict=False):
             if start < end:
@@ -122,13 +144,12 @@ class RowSelection:
         wanted: ascending, each once
         """
         parts = []
-        for part in self.parts:
-            sequence = self.open(part).row_id_sequence
+        for part, sequence in zip(self.parts, self._sequences, strict=True):
             bounds = sequence.bounds()
             if bounds is None:
                 continue
-            first = np.searchsorted(wanted, np.uint64(bounds[0]), "left")
-            last = np.searchsorted(wanted, np.uint64(bounds[1]), "right")
+            first = wanted.searchsorted(np.uint64(bounds[0]), "left")
+            last = wanted.searchsorted(np.uint64(bounds[1]), "right")
             _, offsets = sequence.positions(wanted[first:last])
             offsets = np.sort(offsets[row_ranges.within(part.rows, offsets)])
             parts.append((part.fragment, row_ranges.from_sorted(offsets)))

@@ -21,13 +21,13 @@ import pyarrow as pa
 from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format.casts.conversion import between
-from lance_sql.format.layouts.page import concat
 from lance_sql.format.schema import Field, Schema, arrow_field
 from lance_sql.format.schema.types import LISTS
 from lance_sql.runtime.cached_property import cached_property
+from lance_sql.table import fragment_rows
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.listed_columns import FieldsToRead
-from lance_sql.values import kinds, row_ranges
+from lance_sql.values import kinds
 
 
 @dataclass(frozen=True)
@@ -149,17 +149,12 @@ def read(rows: RowSelection, sources: Sequence[ColumnSource]) -> list[pa.Array]:
     raises: InvalidArgument as for `ColumnSource.convert`
     """
     stored = FieldsToRead([source.stored for source in sources if source.stored is not None])
-    parts: list[list[pa.Array]] = []
-    for part in rows.parts:
-        arrays = iter(rows.open(part).read(stored, part.rows) if stored.fields else ())
-        num_rows = row_ranges.count(part.rows)
-        parts.append(
-            [
-                pa.nulls(num_rows, source.type) if source.stored is None else source.convert(next(arrays))
-                for source in sources
-            ]
-        )
-    return [concat(column) for column in zip(*parts, strict=True)]
+    parts = [(fragment, part.rows) for fragment, part in zip(rows.opened, rows.parts, strict=True)]
+    arrays = iter(fragment_rows.read(parts, stored) if stored.fields else ())
+    return [
+        pa.nulls(rows.num_rows, source.type) if source.stored is None else source.convert(next(arrays))
+        for source in sources
+    ]
 
 
 def is_rewritten(old: Fragment, new: Fragment, was: ColumnSource, now: ColumnSource) -> bool:
@@ -183,6 +178,8 @@ def _ids(field: Field) -> list[int]:
 
 def _is_alike(a: Field, b: Field) -> bool:
     """Whether both fields have the same ids and types, whatever the name of the outermost."""
+    if a is b:
+        return True
     if _ids(a) != _ids(b):
         return False
     mine, theirs = arrow_field(a), arrow_field(b)

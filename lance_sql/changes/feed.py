@@ -262,6 +262,11 @@ class ChangeFeed(ArrowDataset):
         return tuple(map(nullable, self._last.manifest.schema.arrow))
 
     @cached_property
+    def _numbers(self) -> Mapping[str, int]:
+        """Index of each top-level column of the range's last version, by name."""
+        return {name: number for number, name in enumerate(self._last.manifest.schema.names)}
+
+    @cached_property
     def schema(self) -> pa.Schema:
         """Columns of the range's last version, then the columns of the change and `_rowid`."""
         return pa.schema(
@@ -351,9 +356,12 @@ class ChangeFeed(ArrowDataset):
             return FeedColumn(name, None, (), self.schema.field(name))
         if name in (system_columns.ROW_ID, *self.system_columns):
             return FeedColumn(name, None, (), system_columns.field(name))
+        number = self._numbers.get(name)
+        if number is not None:
+            return FeedColumn(name, number, (), self._fields[number])
         schema = self._last.manifest.schema
         top, *below = schema.resolve(name, table=str(self), also=(*feed_names, *system_columns.NAMES))
-        number = schema.names.index(top.name)
+        number = self._numbers[top.name]
         if not below:
             return FeedColumn(name, number, (), self._fields[number])
         leaf = arrow_field(below[-1])

@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -25,7 +24,7 @@ from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.changes.earlier_columns import Sources
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.store import concurrently
-from lance_sql.table.fragment import DeletionFile, Fragment
+from lance_sql.table.fragment import Fragment
 from lance_sql.table.fragments import Fragments
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_fragments import OpenFragments
@@ -43,26 +42,20 @@ class ComparedVersion:
 
     snapshot: None for the time before the table's first version
     files: opens its fragments
-    deleted_rows: cached deleted rows of fragments, shared by versions that share files
     """
 
     snapshot: Snapshot | None
     files: OpenFragments
-    deleted_rows: dict[tuple[int, DeletionFile], I64] = field(default_factory=dict)
 
     def deleted(self, fragment: Fragment) -> I64:
         """Returns the deleted rows of a fragment of the version, ascending.
 
         raises: CorruptFile
         """
-        file = fragment.deletion_file
-        if file is None:
+        if fragment.deletion_file is None:
             return _NONE
-        rows = self.deleted_rows.get((fragment.id, file))
-        if rows is None:
-            rows = self.open(fragment).read_deletions(file).astype(np.int64)
-            self.deleted_rows[fragment.id, file] = rows
-        return rows
+        # kept with the open fragment, for later reads
+        return self.files.get(fragment).deletions.astype(np.int64)
 
     def open(self, fragment: Fragment) -> OpenFragment:
         """Opens the fragment without deletions, so that versions with other deletions share it."""
@@ -74,7 +67,8 @@ class ComparedVersion:
         raises: CorruptFile
         """
         if self.files.concurrency > 1:
-            concurrently([partial(self.deleted, fragment) for fragment in fragments], self.files.concurrency)
+            opened = [self.files.get(each) for each in fragments if each.deletion_file is not None]
+            concurrently([each.load_deletions for each in opened], self.files.concurrency)
 
     def live(self, fragment: Fragment) -> RowRanges:
         """Returns the live rows of a fragment of the version."""
@@ -138,7 +132,7 @@ def compare(old: ComparedVersion, new: ComparedVersion, was: Sources, now: Sourc
 
 def _without(rows: I64, removed: I64) -> I64:
     """Returns `rows` without those in `removed`; both ascend."""
-    positions = np.searchsorted(removed, rows)
+    positions = removed.searchsorted(rows)
     are_removed = positions < len(removed)
     are_removed[are_removed] = removed[positions[are_removed]] == rows[are_removed]
     return rows[~are_removed]

@@ -9,7 +9,7 @@ Versions are numbered without gaps. A gap means that a cleanup removed versions;
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -21,6 +21,7 @@ from lance_sql.store import Store, concurrently
 from lance_sql.table import identity, location, versions
 from lance_sql.table.commit_origin import UNKNOWN, CommitOrigin
 from lance_sql.table.commit_summary import recorded_origin
+from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.transactions import GivenIds, RecordedTransaction
 from lance_sql.table.versions import VersionFile
@@ -101,7 +102,7 @@ class BranchHistory:
     def __init__(self, snapshot: Snapshot, opened: Iterable[Snapshot] = ()) -> None:
         self.snapshot = snapshot
         self._opened = {(each.store.uri, each.version): each for each in (snapshot, *opened)}
-        self._sides: dict[object, ComparedVersion] = {}
+        self._open_fragments: dict[object, OpenFragments] = {}
         self._listed: dict[str, list[VersionFile]] = {}
         self._commits: dict[int, Commit] = {}
 
@@ -206,12 +207,12 @@ class BranchHistory:
         if manifest.schema.has_stored_dictionaries:
             return ComparedVersion(snapshot, snapshot.open_fragments)
         key = _files_of(snapshot)
-        side = self._sides.get(key)
-        if side is None:
+        files = self._open_fragments.get(key)
+        if files is None:
             # the handle keeps open what it reads
             opened = self.snapshot if self.snapshot.is_read and _files_of(self.snapshot) == key else snapshot
-            side = self._sides[key] = ComparedVersion(snapshot, opened.open_fragments)
-        return replace(side, snapshot=snapshot)
+            files = self._open_fragments[key] = opened.open_fragments
+        return ComparedVersion(snapshot, files)
 
     def commit(self, version: int) -> Commit:
         """Returns the commit that created a version.

@@ -127,15 +127,15 @@ def by_identity(old: RowSelection, new: RowSelection, old_ids: U64, new_ids: U64
     ascending = new_ids[order]
     check_distinct(ascending, what)
     check_distinct(np.sort(old_ids), what)
-    positions = np.searchsorted(ascending, old_ids)
+    positions = ascending.searchsorted(old_ids)
     are_matched = positions < len(ascending)
     are_matched[are_matched] = ascending[positions[are_matched]] == old_ids[are_matched]
-    at_old = np.flatnonzero(are_matched)
+    at_old = are_matched.nonzero()[0]
     at_new = order[positions[at_old]]
     is_new = np.ones(len(new_ids), np.bool_)
     is_new[at_new] = False
     return Matched(
-        new.pick(np.flatnonzero(is_new)), old.pick(np.flatnonzero(~are_matched)), Pairs(old, new, at_old, at_new)
+        new.pick(is_new.nonzero()[0]), old.pick((~are_matched).nonzero()[0]), Pairs(old, new, at_old, at_new)
     )
 
 
@@ -144,7 +144,7 @@ def check_distinct(ascending: U64, what: str) -> None:
 
     raises: CorruptFile
     """
-    repeated = np.flatnonzero(ascending[1:] == ascending[:-1])
+    repeated = (ascending[1:] == ascending[:-1]).nonzero()[0]
     if len(repeated):
         raise CorruptFile(
             f"two rows of one version have the {what} {ascending[repeated[0]]}, so the changes cannot be determined"

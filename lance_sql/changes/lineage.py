@@ -67,7 +67,7 @@ def check_recorded(label: str, recorded: Sequence[GivenIds], added: RowSelection
     if not recorded:
         return
     by_files = {each.files: each.row_ids for each in recorded}
-    for part in added.parts:
+    for part, opened in zip(added.parts, added.opened, strict=True):
         fragment = part.fragment
         given = by_files.get(tuple([file.path for file in fragment.files]))
         if given is None or given == fragment.row_ids:
@@ -77,7 +77,7 @@ def check_recorded(label: str, recorded: Sequence[GivenIds], added: RowSelection
         except LanceError:
             # an invalid sequence records nothing
             continue
-        stored = added.open(part).row_id_sequence.expand(0, len(wanted))
+        stored = opened.row_id_sequence.expand(0, len(wanted))
         differs = np.flatnonzero(wanted != stored)
         if len(differs):
             first = int(differs[0])

@@ -6,7 +6,7 @@ rest is evaluated on converted values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.changes.earlier_columns import ColumnSource
+from lance_sql.changes.earlier_columns import ColumnSource, Sources
 from lance_sql.changes.images import Images
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.format.schema.primary_key import nullable
@@ -25,6 +25,10 @@ from lance_sql.reads.scan.projection import Columns, OutputColumn, restrict
 from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.scan import ScanTask
 from lance_sql.values import selection
+from lance_sql.values.arrays import as_column
+
+MOST_KNOWN_IDS: Final = 16 * 1024
+"""Rows of images up to which their ids are in memory, so that they are not read again."""
 
 _MOST_WANTED: Final = 256
 
@@ -44,73 +48,106 @@ class FeedColumn:
     arrow: pa.Field
 
 
-def read(
-    part: Images,
-    columns: Sequence[FeedColumn],
-    predicate: Predicate | None,
-    *,
-    batch_size: int | None = None,
-    keeps_all: bool = False,
-) -> Iterator[pa.RecordBatch]:
-    """Reads the images, batch by batch.
+class ImageReader:
+    """Reads images of one version's columns; what follows from the columns and the filter alone is found once.
 
     predicate: the rest of the filter
+    given: names of the columns that describe the change; constant: those with one value for all rows
     """
-    by_name = {source.column.name: number for number, source in enumerate(part.sources)}
-    pushed, left = _divide(part, predicate, by_name)
-    filtered = {path[0] for each in left for path in each.columns}
-    numbers = {column.number for column in columns if column.number is not None}
-    numbers |= {by_name[name] for name in filtered if name in by_name}
-    system = {column.name for column in columns if column.name in system_columns.NAMES}
-    system |= filtered & set(system_columns.NAMES)
-    if not {column.name for column in columns} | filtered <= {*by_name, *part.feed_values.constant, *system}:
-        system.add(system_columns.ROW_ID)
-    stored = [number for number in sorted(numbers) if part.sources[number].stored is not None]
-    wanted = _wanted(tuple([_renamed(part.sources[number]) for number in stored]), tuple(sorted(system)))
-    schema = pa.schema([column.arrow for column in columns])
-    for batch in _task(part, wanted, pushed, by_name, batch_size).to_batches(keeps_all=keeps_all):
-        values = {number: part.sources[number].convert(batch.column(i)) for i, number in enumerate(stored)}
-        for number in numbers - values.keys():
-            values[number] = pa.nulls(batch.num_rows, part.sources[number].type)
-        others = {name: batch.column(len(stored) + i) for i, name in enumerate(sorted(system))}
-        others |= _feed_values(part, batch.num_rows, others, {*(column.name for column in columns), *filtered})
-        mask = None
-        if left:
-            columns_by_name = {
-                **{part.sources[number].column.name: array for number, array in values.items()},
-                **others,
-            }
-            mask = evaluate(
-                conjunction(left),
-                record_batch(list(columns_by_name.values()), list(columns_by_name), batch.num_rows),
+
+    def __init__(
+        self,
+        sources: Sources,
+        columns: Sequence[FeedColumn],
+        predicate: Predicate | None,
+        given: Sequence[str],
+        constant: Sequence[str],
+    ) -> None:
+        self._sources = sources
+        self._columns = columns
+        by_name = {source.column.name: number for number, source in enumerate(sources)}
+        self._pushed, self._left = _divide(sources, predicate, by_name)
+        filtered = {path[0] for each in self._left for path in each.columns}
+        names = {column.name for column in columns} | filtered
+        numbers = {column.number for column in columns if column.number is not None}
+        numbers |= {by_name[name] for name in filtered if name in by_name}
+        self._absent = [number for number in numbers if sources[number].stored is None]
+        self._stored = [number for number in sorted(numbers) if sources[number].stored is not None]
+        self._given = [name for name in given if name in names]
+        self._needs_ids = not set(self._given) <= set(constant)
+        shown = {column.name for column in columns if column.number is None}
+        system = (shown | filtered) & set(system_columns.NAMES)
+        if self._needs_ids:
+            system.add(system_columns.ROW_ID)
+        self._system = tuple(sorted(system))
+        self._fields = tuple([_renamed(sources[number]) for number in self._stored])
+        self._tested = _tested(sources, self._pushed, by_name)
+        self._schema = [column.arrow for column in columns]
+
+    def read(self, part: Images, *, batch_size: int | None = None, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+        """Reads the images, batch by batch.
+
+        part: with the sources of the reader
+        """
+        ids = None
+        if not self._pushed and system_columns.ROW_ID in self._system and part.rows.num_rows <= MOST_KNOWN_IDS:
+            # matching has found them, and rows are read in their order
+            ids = part.rows.ids
+        system = (
+            self._system if ids is None else tuple([each for each in self._system if each != system_columns.ROW_ID])
+        )
+        num_read = 0
+        for batch in self._task(part, system, batch_size).to_batches(keeps_all=keeps_all):
+            num_rows = batch.num_rows
+            arrays = batch.columns
+            others = dict(zip(system, arrays[len(self._stored) :], strict=True))
+            if ids is not None:
+                others[system_columns.ROW_ID] = as_column(ids[num_read : num_read + num_rows], pa.uint64())
+                num_read += num_rows
+            values = {number: self._sources[number].convert(arrays[i]) for i, number in enumerate(self._stored)}
+            for number in self._absent:
+                values[number] = pa.nulls(num_rows, self._sources[number].type)
+            ids_of_batch = (
+                others[system_columns.ROW_ID].to_numpy() if self._needs_ids else np.zeros(num_rows, np.uint64)
             )
-        arrays = [
-            others[column.name] if column.number is None else _member(column, part, values[column.number])
-            for column in columns
-        ]
-        shown = record_batch(arrays, list(schema), batch.num_rows)
-        if mask is not None:
-            shown = selection.filter(shown, mask)
-        if shown.num_rows:
-            yield shown
+            others |= part.feed_columns(self._given, ids_of_batch)
+            shown = record_batch(
+                [self._shown(column, values, others) for column in self._columns], self._schema, num_rows
+            )
+            if self._left:
+                shown = selection.filter(shown, self._passes(values, others, num_rows))
+            if shown.num_rows:
+                yield shown
 
+    def _shown(self, column: FeedColumn, values: Mapping[int, pa.Array], others: Mapping[str, pa.Array]) -> pa.Array:
+        if column.number is None:
+            return others[column.name]
+        array = values[column.number]
+        if not column.path:
+            return array
+        source = self._sources[column.number]
+        return OutputColumn(column.name, source.column, column.path, column.arrow).extract(array)
 
-def _feed_values(part: Images, num_rows: int, system: dict[str, pa.Array], names: set[str]) -> dict[str, pa.Array]:
-    """Returns the wanted columns that describe the change of the rows."""
-    wanted = [name for name in part.feed_values.names if name in names]
-    if set(wanted) <= set(part.feed_values.constant):
-        return part.feed_columns(wanted, np.zeros(num_rows, np.uint64))
-    return part.feed_columns(wanted, system[system_columns.ROW_ID].to_numpy())
+    def _passes(self, values: Mapping[int, pa.Array], others: Mapping[str, pa.Array], num_rows: int) -> pa.BooleanArray:
+        """Returns whether rows pass the part of the filter that is for converted values."""
+        by_name = {**{self._sources[number].column.name: array for number, array in values.items()}, **others}
+        return evaluate(conjunction(self._left), record_batch(list(by_name.values()), list(by_name), num_rows))
+
+    def _task(self, part: Images, system: tuple[str, ...], batch_size: int | None) -> ScanTask:
+        wanted = _wanted(self._fields, system)
+        pushed = conjunction(self._pushed) if self._pushed else None
+        plan = ReadPlan(part.rows.files, wanted, pushed, *self._tested)
+        return ScanTask(plan, wanted.schema, part.rows.parts, None, batch_size)
 
 
 def _divide(
-    part: Images, predicate: Predicate | None, by_name: dict[str, int]
+    sources: Sources, predicate: Predicate | None, by_name: Mapping[str, int]
 ) -> tuple[tuple[Predicate, ...], tuple[Predicate, ...]]:
     """Splits a filter into the part for the scan and the rest for converted values."""
 
     def is_stored(path: Path) -> bool:
         if path[0] in by_name:
-            return part.sources[by_name[path[0]]].is_direct
+            return sources[by_name[path[0]]].is_direct
         return path[0] in system_columns.NAMES
 
     pushed: list[Predicate] = []
@@ -120,6 +157,17 @@ def _divide(
     return tuple(pushed), tuple(left)
 
 
+def _tested(
+    sources: Sources, pushed: Sequence[Predicate], by_name: Mapping[str, int]
+) -> tuple[tuple[Field, ...], tuple[str, ...]]:
+    """Returns the stored fields and the system columns that the scan's part of a filter tests."""
+    paths: dict[str, list[Path]] = {}
+    for path in sorted(path for each in pushed for path in each.columns):
+        paths.setdefault(path[0], []).append(path[1:])
+    fields = [restrict(_renamed(sources[by_name[name]]), below) for name, below in paths.items() if name in by_name]
+    return tuple(fields), tuple([name for name in paths if name not in by_name])
+
+
 @lru_cache(_MOST_WANTED)
 def _wanted(fields: tuple[Field, ...], system: tuple[str, ...]) -> Columns:
     """Returns the stored columns to read, the same object for the same ones, which knows what follows from them."""
@@ -127,35 +175,7 @@ def _wanted(fields: tuple[Field, ...], system: tuple[str, ...]) -> Columns:
     return Columns.of([*stored, *(OutputColumn(name, None, (), system_columns.field(name)) for name in system)])
 
 
-def _task(
-    part: Images,
-    wanted: Columns,
-    pushed: Sequence[Predicate],
-    by_name: dict[str, int],
-    batch_size: int | None,
-) -> ScanTask:
-    paths: dict[str, list[Path]] = {}
-    for path in sorted(path for each in pushed for path in each.columns):
-        paths.setdefault(path[0], []).append(path[1:])
-    fields = [
-        restrict(_renamed(part.sources[by_name[name]]), below) for name, below in paths.items() if name in by_name
-    ]
-    plan = ReadPlan(
-        part.rows.files,
-        wanted,
-        conjunction(pushed) if pushed else None,
-        tuple(fields),
-        tuple(name for name in paths if name not in by_name),
-    )
-    return ScanTask(plan, pa.schema([column.arrow for column in wanted]), part.rows.parts, None, batch_size)
-
-
 def _renamed(source: ColumnSource) -> Field:
     """Returns the stored field under its name in the feed."""
     assert source.stored is not None
     return source.stored._replace(name=source.column.name)
-
-
-def _member(column: FeedColumn, part: Images, array: pa.Array) -> pa.Array:
-    assert column.number is not None
-    return OutputColumn(column.name, part.sources[column.number].column, column.path, column.arrow).extract(array)

@@ -61,7 +61,15 @@ class MappedFile(Protocol):
     def identity(self) -> str:
         """See `Store.identity`."""
 
-    def touch(self, ranges: Sequence[ByteRange]) -> None:
+    @property
+    def content(self) -> pa.Buffer:
+        """All bytes of the file."""
+
+    @property
+    def local_path(self) -> str:
+        """See `Store.local_path`."""
+
+    def touch(self, ranges: Sequence[tuple[int, int]]) -> None:
         """Marks bytes, returned by an earlier read, as about to be used; see `Store.get_ranges`."""
 
 

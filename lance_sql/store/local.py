@@ -60,8 +60,9 @@ class _Mapping:
     mapping: _kernels.FileMapping | None
     status: Status
     identity: str
+    local_path: str
 
-    def touch(self, ranges: Sequence[ByteRange]) -> None:
+    def touch(self, ranges: Sequence[tuple[int, int]]) -> None:
         store = self.store()
         # the store does not give back memory of files that it has freed
         if store is not None and store._mappings.peek(self.path) is self:
@@ -215,8 +216,9 @@ class LocalStore:
         with self._lock:
             cached = self._mappings.get(path)
             changes = self._changes
+        full = self._prefix + path
         # Another process may have replaced the file: a table that was dropped and written again.
-        if cached is not None and cached.status == read_status(self._prefix + path):
+        if cached is not None and cached.status == read_status(full):
             return cached
         self._statuses.note(path)
         descriptor, size = self._open(path)
@@ -235,7 +237,7 @@ class LocalStore:
         finally:
             os.close(descriptor)
         content = pa.foreign_buffer(mapping.address, size, mapping) if mapping is not None else pa.py_buffer(b"")
-        mapped = _Mapping(ref(self), path, content, mapping, status, identity_of(self._prefix + path, status))
+        mapped = _Mapping(ref(self), path, content, mapping, status, identity_of(full, status), full)
         with self._lock:
             # A mapping made while files changed may be of the old file.
             if changes == self._changes:
@@ -244,10 +246,11 @@ class LocalStore:
                 self._mappings.put(path, mapped)
         return mapped
 
-    def _touch(self, path: str, ranges: Sequence[ByteRange]) -> None:
+    def _touch(self, path: str, ranges: Sequence[tuple[int, int]]) -> None:
         """Counts blocks that may be accessed, and gives memory back if there are too many."""
         with self._lock:
-            mappings = self._mappings_of(self._touched.touch(path, ranges))
+            paths = self._touched.touch(path, ranges)
+            mappings = self._mappings_of(paths) if paths else ()
         for mapping in mappings:
             mapping.give_back()
 

@@ -15,7 +15,6 @@ from functools import cache
 from typing import Final
 
 from lance_sql import _kernels
-from lance_sql.store.contract import ByteRange
 
 MAX_TOUCHED_BLOCKS: Final = 128
 """Blocks kept of files that are read once."""
@@ -46,7 +45,7 @@ class TouchedBlocks:
         self._resident_before: int | None = None
         self._has_given_back = False
 
-    def touch(self, path: str, ranges: Sequence[ByteRange]) -> list[str]:
+    def touch(self, path: str, ranges: Sequence[tuple[int, int]]) -> list[str]:
         """Counts blocks that may be accessed from now on.
 
         Returns the files whose memory is to be given back, the least recently used ones.
@@ -55,6 +54,11 @@ class TouchedBlocks:
         for start, end in ranges:
             first, last = start // BLOCK_BYTES, -(-end // BLOCK_BYTES)
             blocks |= ((1 << (last - first)) - 1) << first
+        known = self._touched.get(path)
+        if known is not None and not blocks & ~known and self._num_touched <= MAX_TOUCHED_BLOCKS:
+            # they count already, and are the most recently used ones now
+            self._touched[path] = self._touched.pop(path)
+            return []
         if not self._touched:
             self._most_touched, self._resident_before = self.most_kept, resident_file_blocks()
         self._notice_return(path, blocks)

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 
+from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.file.kernel_columns import PlainColumn
 from lance_sql.format.file.leaves import Leaf, as_stored, is_leaf, leaves
-from lance_sql.format.schema import Field, arrow_field
+from lance_sql.format.schema import Field, arrow_field, jsonb
 from lance_sql.format.schema.types import is_json, plain_type
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.fragment import DataFile
@@ -64,9 +65,24 @@ class ListedFiles:
         return number is not None and self.files[number].has_column(field_id)
 
 
-PlainColumns: TypeAlias = Mapping[int, Sequence[tuple[int, PlainColumn, pa.DataType | None]]]
-"""Columns that the kernels open, by the number of their file, each with the number of its field, and the type of the
-texts that its documents become."""
+class PlainColumns(NamedTuple):
+    """Columns of a file that the kernels open.
+
+    positions: of their fields among those that are read, ascending
+    texts: types of the texts that their documents become; None for other columns
+    """
+
+    positions: list[int]
+    columns: list[PlainColumn]
+    texts: list[pa.DataType | None]
+
+    def finished(self, arrays: Sequence[pa.Array | None]) -> list[pa.Array | None]:
+        """Returns the values in the types that are delivered. None for an array that is None, or has documents that
+        cannot be read: others say where."""
+        return [
+            array if texts is None or array is None else _texts(array, texts)
+            for array, texts in zip(arrays, self.texts, strict=True)
+        ]
 
 
 class FieldsToRead:
@@ -78,7 +94,7 @@ class FieldsToRead:
     def __init__(self, fields: Sequence[Field], delivered: Mapping[int, pa.DataType] | None = None) -> None:
         self.fields = fields
         self.delivered = delivered or {}
-        self._plain: dict[ListedFiles, PlainColumns] = {}
+        self._plain: dict[ListedFiles, Mapping[int, PlainColumns]] = {}
 
     @property
     def without_dictionaries(self) -> FieldsToRead:
@@ -91,8 +107,9 @@ class FieldsToRead:
         plain = {id: type for id, type in self.delivered.items() if not pa.types.is_dictionary(type)}
         return None if len(plain) == len(self.delivered) else FieldsToRead(self.fields, plain)
 
-    def plain_columns(self, files: ListedFiles) -> PlainColumns:
-        """Returns the columns of the fields without nesting, found once for all fragments that list the same."""
+    def plain_columns(self, files: ListedFiles) -> Mapping[int, PlainColumns]:
+        """Returns the columns of the fields without nesting, by the number of their file; found once for all fragments
+        that list the same."""
         found = self._plain.get(files)
         if found is None:
             if len(self._plain) >= _MOST_LISTS:
@@ -100,8 +117,8 @@ class FieldsToRead:
             found = self._plain[files] = self._find_plain(files)
         return found
 
-    def _find_plain(self, files: ListedFiles) -> PlainColumns:
-        by_file: dict[int, list[tuple[int, PlainColumn, pa.DataType | None]]] = {}
+    def _find_plain(self, files: ListedFiles) -> Mapping[int, PlainColumns]:
+        by_file: dict[int, PlainColumns] = {}
         for position, field in enumerate(self.fields):
             if plain_type(field) is None and (not is_leaf(field) or field.is_blob_v2):
                 continue
@@ -112,8 +129,18 @@ class FieldsToRead:
                 texts = type if is_json(field) and type != _DOCUMENT else None
                 column = PlainColumn.of(index, type if texts is None else _DOCUMENT, field.name)
                 if column is not None:
-                    by_file.setdefault(number, []).append((position, column, texts))
+                    found = by_file.setdefault(number, PlainColumns([], [], []))
+                    found.positions.append(position)
+                    found.columns.append(column)
+                    found.texts.append(texts)
         return by_file
+
+
+def _texts(documents: pa.Array, type: pa.DataType) -> pa.Array | None:
+    try:
+        return jsonb.to_text(documents).cast(type)
+    except (CorruptFile, UnsupportedFeature):
+        return None
 
 
 def listed(files: Sequence[DataFile]) -> ListedFiles:

@@ -10,20 +10,21 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
-from lance_sql.format.file import kernel_columns
+from lance_sql.errors import CorruptFile, InvalidArgument, at
+from lance_sql.format.file import kernel_columns, mapped_rows
 from lance_sql.format.file.leaves import is_leaf, join
+from lance_sql.format.file.mapped_rows import FileRows
 from lance_sql.format.file.metadata_v2 import ColumnMetadata
 from lance_sql.format.file.read_columns import Column, read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.format.file.zone_statistics import KeyKind
-from lance_sql.format.schema import Field, jsonb
+from lance_sql.format.schema import Field
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table import deletions, hidden_columns, identity, row_ids, row_versions
 from lance_sql.table.files import TableFiles
-from lance_sql.table.fragment import DataFile, DeletionFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
-from lance_sql.table.listed_columns import FieldsToRead, ListedFiles, listed, stored_leaves
+from lance_sql.table.fragment import DataFile, ExternalSequence, Fragment, HiddenColumn, SequenceSource
+from lance_sql.table.listed_columns import FieldsToRead, ListedFiles, PlainColumns, listed, stored_leaves
 from lance_sql.table.row_ids import RowIds
 from lance_sql.table.row_versions import RowVersions
 from lance_sql.values import row_ranges
@@ -135,13 +136,8 @@ class OpenFragment:
 
     def _read_deletions(self) -> U32:
         file = self._fragment.deletion_file
-        return _NO_ROWS if file is None else self.read_deletions(file)
-
-    def read_deletions(self, file: DeletionFile) -> U32:
-        """Returns the value of `deletions` for another deletion file. Nothing is cached.
-
-        raises: CorruptFile
-        """
+        if file is None:
+            return _NO_ROWS
         store, path = self._files.resolve_deletions(file, self.id)
         try:
             with at(table=self._files.label):
@@ -206,18 +202,32 @@ class OpenFragment:
         """
         rows = np.ascontiguousarray(rows)
         arrays: list[pa.Array | None] = [None] * len(wanted.fields)
-        for number, columns in wanted.plain_columns(self.listed).items():
+        for number, plain in wanted.plain_columns(self.listed).items():
             file = self._open(self._fragment.files[number])
             if kernel_columns.is_possible(file):
-                read = kernel_columns.read(file, [column for _, column, _ in columns], rows)
-                for (position, _, texts), array in zip(columns, read, strict=True):
-                    arrays[position] = array if texts is None else _texts(array, texts)
+                read: Sequence[pa.Array | None] | None = mapped_rows.read([FileRows(file, plain.columns, rows)])
+                read = kernel_columns.read(file, plain.columns, rows) if read is None else read
+                for position, array in zip(plain.positions, plain.finished(read), strict=True):
+                    arrays[position] = array
         others = [position for position, array in enumerate(arrays) if array is None]
         if others:
             read = self._read_others([wanted.fields[position] for position in others], rows, wanted.delivered)
             for position, array in zip(others, read, strict=True):
                 arrays[position] = array
         return arrays
+
+    def in_one_file(self, wanted: FieldsToRead, rows: RowRanges) -> tuple[FileRows, PlainColumns] | None:
+        """Returns `rows` of the file that has all fields, none of them nested; None without such a file.
+
+        raises: CorruptFile, UnsupportedFeature
+        """
+        files = wanted.plain_columns(self.listed)
+        if len(files) != 1:
+            return None
+        ((number, plain),) = files.items()
+        if len(plain.positions) != len(wanted.fields):
+            return None
+        return FileRows(self._open(self._fragment.files[number]), plain.columns, np.ascontiguousarray(rows)), plain
 
     def _read_others(
         self, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
@@ -355,13 +365,3 @@ def _take(sequence: RowIds | RowVersions, rows: RowRanges) -> U64:
         return sequence.take(row_ranges.expand(rows))
     values = sequence.expand(start, end)
     return values if len(rows) == 1 else values[row_ranges.expand(rows) - start]
-
-
-def _texts(documents: pa.Array | None, type: pa.DataType) -> pa.Array | None:
-    """Returns the texts of documents; None if they cannot be read: others say where."""
-    if documents is None:
-        return None
-    try:
-        return jsonb.to_text(documents).cast(type)
-    except (CorruptFile, UnsupportedFeature):
-        return None

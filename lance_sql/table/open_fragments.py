@@ -33,7 +33,8 @@ class OpenFragments:
     def get(self, fragment: Fragment) -> OpenFragment:
         """Returns the opened fragment. Files are read on demand."""
         # change feeds read fragments without their deletions
-        key = fragment.id if fragment.deletion_file is None else (fragment.id, fragment.deletion_file)
+        deletions = fragment.deletion_file
+        key = fragment.id if deletions is None else (fragment.id, deletions.read_version, deletions.id)
         opened = self._open.get(key)
         if opened is not None and _is_of(opened, fragment):
             return opened

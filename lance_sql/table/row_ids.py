@@ -42,8 +42,15 @@ class RowIds:
         """Memory of the segments."""
         return sum(segment.num_bytes for segment in self.segments)
 
+    def as_range(self) -> IdRange | None:
+        """Returns the only range that the ids are; None for others."""
+        only = self.segments[0] if len(self.segments) == 1 else None
+        return only if isinstance(only, IdRange) else None
+
     def bounds(self) -> tuple[int, int] | None:
         """Returns a lower and an upper bound of the ids; None without rows."""
+        if (only := self.as_range()) is not None and only.end > only.start:
+            return only.start, only.end - 1
         bounds = [segment.bounds() for segment in self.segments if segment.num_values]
         if not bounds:
             return None
@@ -71,8 +78,8 @@ class RowIds:
 
     def take(self, offsets: npt.NDArray[np.integer]) -> U64:
         """Returns the ids of the rows at these physical offsets, which must be below `num_rows`."""
-        if len(self.segments) == 1 and isinstance(self.segments[0], IdRange):
-            return np.uint64(self.segments[0].start) + offsets.astype(np.uint64)
+        if (only := self.as_range()) is not None:
+            return np.uint64(only.start) + offsets.astype(np.uint64)
         ids: U64 = self.expand()[offsets]
         return ids
 

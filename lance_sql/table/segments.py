@@ -61,7 +61,7 @@ class IdRange:
 
     def positions(self, wanted: U64) -> tuple[I64, I64]:
         """Returns the indices in `wanted` of the values that occur here, and their positions."""
-        indices = np.flatnonzero(self._covers(wanted))
+        indices = self._covers(wanted).nonzero()[0]
         return indices, (wanted[indices] - np.uint64(self.start)).astype(np.int64)
 
     def _covers(self, wanted: U64) -> BoolMask:
@@ -103,12 +103,12 @@ class IdValues:
     def positions(self, wanted: U64) -> tuple[I64, I64]:
         order = None if self.is_sorted else np.argsort(self.values, kind="stable")
         ascending = self.values if order is None else self.values[order]
-        first = np.searchsorted(ascending, wanted, "left")
-        counts = np.searchsorted(ascending, wanted, "right") - first
-        indices = np.repeat(np.arange(len(wanted)), counts)
+        first = ascending.searchsorted(wanted, "left")
+        counts = ascending.searchsorted(wanted, "right") - first
+        indices = np.arange(len(wanted)).repeat(counts)
         # A value that occurs twice is returned twice, at neighboring positions of the sorted order.
-        repeat = np.arange(len(indices)) - np.repeat(np.cumsum(counts) - counts, counts)
-        positions = np.repeat(first, counts) + repeat
+        repeat = np.arange(len(indices)) - (counts.cumsum() - counts).repeat(counts)
+        positions = first.repeat(counts) + repeat
         return indices.astype(np.int64), (positions if order is None else order[positions]).astype(np.int64)
 
 
@@ -139,15 +139,15 @@ class RangeWithHoles:
         firsts = np.concatenate((np.array([self.start], np.uint64), self.holes + np.uint64(1)))
         ends = np.concatenate((self.holes, np.array([self.end], np.uint64)))
         firsts, lengths = firsts[firsts < ends], (ends - firsts)[firsts < ends].astype(np.int64)
-        return np.cumsum(lengths) - lengths, firsts
+        return lengths.cumsum() - lengths, firsts
 
     def slice(self, start: int, end: int) -> IdValues:
         return IdValues(self.expand()[start:end], is_sorted=True)
 
     def positions(self, wanted: U64) -> tuple[I64, I64]:
         indices, numbers = IdRange(self.start, self.end).positions(wanted)
-        holes_before = np.searchsorted(self.holes, wanted[indices], "left")
-        holes_up_to = np.searchsorted(self.holes, wanted[indices], "right")
+        holes_before = self.holes.searchsorted(wanted[indices], "left")
+        holes_up_to = self.holes.searchsorted(wanted[indices], "right")
         has_no_hole = holes_before == holes_up_to
         return indices[has_no_hole], (numbers - holes_before)[has_no_hole]
 
@@ -177,7 +177,7 @@ class RangeWithBitmap:
 
     def expand(self) -> U64:
         bits = np.unpackbits(np.frombuffer(self.bitmap, np.uint8), bitorder="little")
-        ids: U64 = np.flatnonzero(bits).astype(np.int64, copy=False).view(np.uint64)
+        ids: U64 = bits.nonzero()[0].astype(np.int64, copy=False).view(np.uint64)
         ids += np.uint64(self.start)
         return ids
 
@@ -314,7 +314,7 @@ def _runs(values: U64) -> tuple[I64, U64]:
     is_first = np.ones(len(values), np.bool_)
     # the number after the largest one wraps to 0, as when runs are expanded
     np.not_equal(values[1:], values[:-1] + np.uint64(1), out=is_first[1:])
-    starts = np.flatnonzero(is_first)
+    starts = is_first.nonzero()[0]
     return starts.astype(np.int64), values[starts]
 
 

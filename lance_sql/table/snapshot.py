@@ -16,6 +16,7 @@ from typing import Any
 
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.file.learned import Learning
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import LocalStore, Store
 from lance_sql.store.access import Access
 from lance_sql.table import identity, indices, location, manifest, refs, transactions, versions
@@ -102,12 +103,12 @@ class Snapshot:
     def __repr__(self) -> str:
         return f"Snapshot({self.label!r})"
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Last part of the uri, the name of the table in messages."""
         return location.table_name(self.uri)
 
-    @property
+    @cached_property
     def label(self) -> str:
         """Table and version for messages, as in "events.lance version 42"."""
         branch = f" branch {self.branch!r}" if self.branch else ""

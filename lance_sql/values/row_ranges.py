@@ -2,7 +2,7 @@
 
 A set is an array int64[k, 2] of `[start, end)`, ascending and without overlap: one range for a whole page, thousands
 for a selective filter. The kernels iterate over the same array, so that reading everything and reading a few rows
-share one path.
+share one path. Small operations call these functions often: methods of arrays are one call, functions of NumPy several.
 """
 
 from collections.abc import Iterator
@@ -36,11 +36,18 @@ def single(start: int, end: int) -> RowRanges:
     return np.array([[start, end]], np.int64) if end > start else EMPTY
 
 
+def of(starts: I64, ends: I64) -> RowRanges:
+    """Returns the ranges with these bounds, which ascend."""
+    rows = np.empty((len(starts), 2), np.int64)
+    rows[:, 0], rows[:, 1] = starts, ends
+    return rows
+
+
 def count(rows: RowRanges) -> int:
     """Counts the rows of the set."""
     if len(rows) == 1:
         return int(rows[0, 1] - rows[0, 0])
-    return int((rows[:, 1] - rows[:, 0]).sum())
+    return int(np.add.reduce(rows[:, 1] - rows[:, 0]))
 
 
 def bounds(rows: RowRanges) -> tuple[int, int]:
@@ -52,7 +59,7 @@ def from_sorted(positions: I64) -> RowRanges:
     """Returns the set of `positions` (ascending, distinct). Neighbors become one range."""
     if len(positions) <= 1:
         return single(int(positions[0]), int(positions[0]) + 1) if len(positions) else EMPTY
-    breaks = np.flatnonzero(positions[1:] - positions[:-1] != 1)
+    breaks = (positions[1:] - positions[:-1] != 1).nonzero()[0]
     rows = np.empty((len(breaks) + 1, 2), np.int64)
     rows[0, 0] = positions[0]
     rows[1:, 0] = positions[breaks + 1]
@@ -67,12 +74,14 @@ def expand(rows: RowRanges) -> I64:
 
     raises: UnsupportedFeature for more rows than fit in memory at once
     """
-    check_held(count(rows))
+    num_rows = count(rows)
+    check_held(num_rows)
     if len(rows) == 1:
         return np.arange(rows[0, 0], rows[0, 1], dtype=np.int64)
     lengths = rows[:, 1] - rows[:, 0]
-    firsts = np.cumsum(lengths) - lengths
-    return np.repeat(rows[:, 0] - firsts, lengths) + np.arange(lengths.sum(), dtype=np.int64)
+    firsts = lengths.cumsum() - lengths
+    expanded: I64 = (rows[:, 0] - firsts).repeat(lengths) + np.arange(num_rows, dtype=np.int64)
+    return expanded
 
 
 def without(rows: RowRanges, removed: I64) -> RowRanges:
@@ -87,14 +96,14 @@ def without(rows: RowRanges, removed: I64) -> RowRanges:
     starts.sort()
     ends.sort()
     is_nonempty = ends > starts
-    return np.stack((starts[is_nonempty], ends[is_nonempty]), axis=1)
+    return of(starts[is_nonempty], ends[is_nonempty])
 
 
 def within(rows: RowRanges, positions: I64) -> BoolMask:
     """Returns for each of `positions` whether the set contains it."""
     if len(rows) == 0:
         return np.zeros(len(positions), np.bool_)
-    at = np.searchsorted(rows[:, 0], positions, side="right") - 1
+    at = rows[:, 0].searchsorted(positions, side="right") - 1
     inside: BoolMask = (at >= 0) & (positions < rows[np.maximum(at, 0), 1])
     return inside
 
@@ -107,12 +116,12 @@ def intersect(a: RowRanges, b: RowRanges) -> RowRanges:
         return clip(a, int(b[0, 0]), int(b[0, 1]))
     if len(a) == 1:
         return clip(b, int(a[0, 0]), int(a[0, 1]))
-    first = np.searchsorted(b[:, 1], a[:, 0], side="right")
-    last = np.searchsorted(b[:, 0], a[:, 1], side="left")
+    first = b[:, 1].searchsorted(a[:, 0], side="right")
+    last = b[:, 0].searchsorted(a[:, 1], side="left")
     overlaps = np.maximum(last - first, 0)
-    left = np.repeat(np.arange(len(a)), overlaps)
-    right = np.arange(overlaps.sum()) - np.repeat(np.cumsum(overlaps) - overlaps, overlaps) + np.repeat(first, overlaps)
-    return np.stack((np.maximum(a[left, 0], b[right, 0]), np.minimum(a[left, 1], b[right, 1])), axis=1)
+    left = np.arange(len(a)).repeat(overlaps)
+    right = np.arange(overlaps.sum()) - (overlaps.cumsum() - overlaps).repeat(overlaps) + first.repeat(overlaps)
+    return of(np.maximum(a[left, 0], b[right, 0]), np.minimum(a[left, 1], b[right, 1]))
 
 
 def union(a: RowRanges, b: RowRanges) -> RowRanges:
@@ -122,10 +131,8 @@ def union(a: RowRanges, b: RowRanges) -> RowRanges:
     together = np.concatenate((a, b))
     together = together[np.argsort(together[:, 0], kind="stable")]
     ends = np.maximum.accumulate(together[:, 1])
-    firsts = np.flatnonzero(together[1:, 0] > ends[:-1]) + 1
-    return np.stack(
-        (together[np.concatenate(([0], firsts)), 0], ends[np.concatenate((firsts - 1, [len(together) - 1]))]), axis=1
-    )
+    firsts = (together[1:, 0] > ends[:-1]).nonzero()[0] + 1
+    return of(together[np.concatenate(([0], firsts)), 0], ends[np.concatenate((firsts - 1, [len(together) - 1]))])
 
 
 def difference(a: RowRanges, b: RowRanges) -> RowRanges:
@@ -136,13 +143,13 @@ def difference(a: RowRanges, b: RowRanges) -> RowRanges:
     starts = np.concatenate(([lowest], b[:, 1]))
     ends = np.concatenate((b[:, 0], [highest]))
     is_nonempty = ends > starts
-    return intersect(a, np.stack((starts[is_nonempty], ends[is_nonempty]), axis=1))
+    return intersect(a, of(starts[is_nonempty], ends[is_nonempty]))
 
 
 def clip(rows: RowRanges, start: int, end: int) -> RowRanges:
     """Returns the part of the set inside `[start, end)`."""
-    first = int(np.searchsorted(rows[:, 1], start, side="right"))
-    last = int(np.searchsorted(rows[:, 0], end, side="left"))
+    first = int(rows[:, 1].searchsorted(start, side="right"))
+    last = int(rows[:, 0].searchsorted(end, side="left"))
     if first >= last or start >= end:
         return EMPTY
     if rows[first, 0] >= start and rows[last - 1, 1] <= end:
@@ -164,10 +171,10 @@ def compose(rows: RowRanges, positions: RowRanges) -> RowRanges:
         shifted: RowRanges = positions + rows[0, 0]
         return shifted
     lengths = rows[:, 1] - rows[:, 0]
-    firsts = np.cumsum(lengths) - lengths
-    counted = np.stack((firsts, firsts + lengths), axis=1)
+    firsts = lengths.cumsum() - lengths
+    counted = of(firsts, firsts + lengths)
     pieces = intersect(positions, counted)
-    owner = np.searchsorted(firsts, pieces[:, 0], side="right") - 1
+    owner = firsts.searchsorted(pieces[:, 0], side="right") - 1
     composed: RowRanges = pieces + (rows[:, 0] - firsts)[owner, None]
     return composed
 
@@ -183,10 +190,10 @@ def coalesce(rows: RowRanges, gap: int) -> RowRanges:
     """Returns a superset of the set with fewer ranges: gaps of at most `gap` rows are closed."""
     if len(rows) < 2:
         return rows
-    keep = np.flatnonzero(rows[1:, 0] - rows[:-1, 1] > gap)
+    keep = (rows[1:, 0] - rows[:-1, 1] > gap).nonzero()[0]
     starts = rows[np.concatenate(([0], keep + 1)), 0]
     ends = rows[np.concatenate((keep, [len(rows) - 1])), 1]
-    return np.stack((starts, ends), axis=1)
+    return of(starts, ends)
 
 
 def shares(start: int, end: int, total: int, count: int) -> Iterator[tuple[int, int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -24,6 +25,7 @@ from lance_sql.format.file.leaves import join
 from lance_sql.format.file.read_columns import read_columns
 from lance_sql.format.layouts.tree import MiniBlock
 from lance_sql.format.schema import Field
+from lance_sql.table import fragment_rows
 from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values import row_ranges
@@ -75,6 +77,37 @@ def test_together_is_one_by_one(table: Dataset, rows: RowRanges) -> None:
         for array, expected in zip(found, in_python(other, fields, rows), strict=True):
             array.validate(full=True)
             assert array.equals(expected)
+
+
+def test_several_fragments_are_read_as_one_by_one(table: Dataset) -> None:
+    rows = np.array([[0, 2], [5, 6], [20, NUM_ROWS]], np.int64)
+    parts = [(fragment, rows) for fragment in fragments_of(table)] * 2
+    # every column of some fragments is in another file, or in none
+    for fields in (table.snapshot.manifest.schema.fields, table.snapshot.manifest.schema.fields[:50]):
+        wanted = FieldsToRead(fields)
+        one_by_one = [fragment.read(wanted, rows) for fragment, _ in parts]
+        for array, expected in zip(fragment_rows.read(parts, wanted), zip(*one_by_one, strict=True), strict=True):
+            array.validate(full=True)
+            assert array.equals(pa.concat_arrays(expected))
+
+
+def test_damage_in_one_of_several_fragments_is_named(tmp_path: Path) -> None:
+    path = str(tmp_path / "t.lance")
+    for start in (0, 5000):
+        lance_sql.write({"a": [f"text {start + i}" for i in range(5000)]}, path, mode="append")
+    fragments = fragments_of(lance_sql.open(path))
+    rows = np.array([[0, 2], [4000, 4001]], np.int64)
+    (damaged,) = fragments[1].fragment.files
+    file = tmp_path / "t.lance" / "data" / damaged.path
+    content = bytearray(file.read_bytes())
+    content[: len(content) // 2] = b"\xff" * (len(content) // 2)
+    file.write_bytes(bytes(content))
+    with pytest.raises(CorruptFile, match=re.escape(damaged.path)):
+        fragment_rows.read([(fragment, rows) for fragment in fragments], FieldsToRead(fields_of(path)))
+
+
+def fields_of(path: str) -> Sequence[Field]:
+    return lance_sql.open(path).snapshot.manifest.schema.fields
 
 
 def in_python(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) -> list[pa.Array]:

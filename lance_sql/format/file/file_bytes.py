@@ -11,7 +11,7 @@ from lance_sql import _kernels
 from lance_sql.errors import at
 from lance_sql.format.file import held_bytes
 from lance_sql.format.file.held_bytes import HeldBytes
-from lance_sql.store import ByteRange, Store
+from lance_sql.store import ByteRange, MappedFile, Store
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
 from lance_sql.values.row_ranges import RowRanges
 
@@ -76,6 +76,17 @@ class FileBytes:
             return contents
         asked = iter(contents)
         return [next(asked) if content is None else content for content in known]
+
+    def content(self) -> tuple[pa.Buffer, MappedFile | None] | None:
+        """Returns the whole file, and the mapping that holds it, if opening has not read it; None if it is not local.
+
+        raises: as reading the file
+        """
+        if self.is_in_memory:
+            return self.tail, None
+        with self.at():
+            mapping = self._store.mapped(self.path)
+        return None if mapping is None else (mapping.content, mapping)
 
     def read_scattered(
         self, columns: Sequence[tuple[_kernels.ColumnReader, RowRanges]]

@@ -20,6 +20,7 @@ from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import MetadataV2
 from lance_sql.format.layouts import native
 from lance_sql.format.layouts.native import Form
+from lance_sql.format.layouts.reading import run
 from lance_sql.store import ByteRange
 from lance_sql.values import kinds
 from lance_sql.values.row_ranges import RowRanges
@@ -74,6 +75,10 @@ class OpenColumns:
         self._readers: dict[tuple[int, Format], _kernels.ColumnReader] = {}
         self.num_bytes = _NUM_BYTES
 
+    def known(self, columns: Sequence[tuple[int, Format]]) -> list[_kernels.ColumnReader | None]:
+        """Returns the columns that are open, some perhaps without the wanted pages; None for others."""
+        return [self._readers.get(each) for each in columns]
+
     def open(
         self, file: FileReader, columns: Sequence[tuple[int, Format]], rows: RowRanges
     ) -> list[_kernels.ColumnReader | None]:
@@ -123,7 +128,7 @@ def read(file: FileReader, columns: Sequence[PlainColumn], rows: RowRanges) -> l
     raises: CorruptFile with the file, column and page
     """
     arrays: list[pa.Array | None] = [None] * len(columns)
-    readers = _opened(file, [column.key for column in columns], rows)
+    readers = opened(file, [column.key for column in columns], rows)
     known = [index for index, reader in enumerate(readers) if reader is not None]
     if not known:
         return arrays
@@ -132,7 +137,7 @@ def read(file: FileReader, columns: Sequence[PlainColumn], rows: RowRanges) -> l
         return InPages(file.path, columns[known[number]].name, file.bytes.table)
 
     wanted = [(reader, rows) for reader in readers if reader is not None]
-    parts = page_parts.of_file(file.bytes, wanted, where)
+    parts = run(page_parts.fetching(file.bytes, wanted, where), file.bytes.fetch)
     _, made, failure = _kernels.read_rows(
         [], [(reader, rows, data) for (reader, _), data in zip(wanted, parts, strict=True)], None
     )
@@ -173,25 +178,39 @@ class OpeningTogether:
         wanted = [(column, format) for column, format in zip(closed, formats, strict=True) if format is not None]
         if not wanted:
             return
-        readers = _opened(file, [(column.index, format) for column, format in wanted], self._rows)
+        readers = opened(file, [(column.index, format) for column, format in wanted], self._rows)
         for (column, _), reader in zip(wanted, readers, strict=True):
             if reader is not None:
                 column.adopt(reader, _form(column.kernel_type))
 
 
-def _opened(
+def known(file: FileReader, columns: Sequence[tuple[int, Format]]) -> Sequence[_kernels.ColumnReader | None]:
+    """Returns the cached columns of a file, some of whose pages may not be open. None for a column that is not cached.
+
+    columns: keys of `PlainColumn`
+    """
+    kept = file.page_cache.get((OpenColumns, file.bytes))
+    return kept.known(columns) if isinstance(kept, OpenColumns) else [None]
+
+
+def opened(
     file: FileReader, columns: Sequence[tuple[int, Format]], rows: RowRanges
 ) -> list[_kernels.ColumnReader | None]:
+    """Opens the pages of columns with some rows. Returns None for columns that the kernels do not open.
+
+    columns: as for `known`
+    raises: CorruptFile for a file that is shorter than its metadata claims
+    """
     if not column_cache.are_kept(file):
         return OpenColumns().open(file, columns, rows)
     key = OpenColumns, file.bytes
     kept = file.page_cache.get(key)
-    opened = kept if isinstance(kept, OpenColumns) else OpenColumns()
-    num_bytes = opened.num_bytes
-    readers = opened.open(file, columns, rows)
-    if kept is None or opened.num_bytes != num_bytes:
+    columns_of_file = kept if isinstance(kept, OpenColumns) else OpenColumns()
+    num_bytes = columns_of_file.num_bytes
+    readers = columns_of_file.open(file, columns, rows)
+    if kept is None or columns_of_file.num_bytes != num_bytes:
         # with its new size
-        file.page_cache.keep(key, opened, replaces=lambda _: True)
+        file.page_cache.keep(key, columns_of_file, replaces=lambda _: True)
     return readers
 
 

@@ -44,20 +44,6 @@ def located(columns: Sequence[NativeRows]) -> tuple[list[ReaderRows], Where]:
     return [(each.column.reader, each.rows) for each in columns], lambda number: columns[number].where
 
 
-def of_file(file: FileBytes, columns: Sequence[ReaderRows], where: Where) -> Sequence[PageParts | _kernels.FileParts]:
-    """Fetches the bytes for columns of one file, without gaps between rows that are far apart.
-
-    raises: CorruptFile
-    """
-    apart = read_apart(file, columns, where)
-    left = [rows for rows, parts in zip(columns, apart, strict=True) if parts is None]
-    fetched = run(fetching(file, left, where), file.fetch) if left else []
-    if len(left) == len(columns):
-        return fetched
-    rest = iter(fetched)
-    return [parts if parts is not None else next(rest) for parts in apart]
-
-
 def fetching(file: FileBytes, columns: Sequence[ReaderRows], where: Where) -> Reading[list[PageParts]]:
     """Fetches the bytes for columns of one file, in one round of requests."""
     is_mapped = file.is_mapped

@@ -12,10 +12,14 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.format.file import mapped_rows
+from lance_sql.format.file.kernel_columns import PlainColumn
 from lance_sql.format.file.leaves import is_leaf, leaves
+from lance_sql.format.file.mapped_rows import FileRows
 from lance_sql.format.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.format.file.opening import Listed, open_column
 from lance_sql.format.file.page_cache import KNOWN, CachedPage, PageCache
@@ -23,6 +27,7 @@ from lance_sql.format.file.read_columns import Column, read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.schema import Schema, arrow_field
+from lance_sql.format.schema.types import is_json
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import Store
 from lance_sql.values import row_ranges
@@ -66,6 +71,7 @@ class IndexFile:
         self._has_short_end = has_short_end
         self._uses_cache = uses_cache
         self._columns: dict[str, Column] = {}
+        self._plain_columns: dict[tuple[str, ...], Sequence[PlainColumn]] = {}
 
     @cached_property
     def _file(self) -> FileReader:
@@ -194,7 +200,23 @@ class IndexFile:
         with at(file=self.path):
             if rows[0, 0] < 0 or rows[-1, 1] > self.num_rows:
                 raise CorruptFile(f"row {rows[-1, 1] - 1} of an index file of {self.num_rows} rows")
-        return read_columns([self._column(name) for name in names], rows)
+        plain = self._plain(tuple(names))
+        arrays = mapped_rows.read([FileRows(self._file, plain, np.ascontiguousarray(rows))]) if plain else None
+        return read_columns([self._column(name) for name in names], rows) if arrays is None else arrays
+
+    def _plain(self, names: tuple[str, ...]) -> Sequence[PlainColumn]:
+        """Returns columns that the kernels open; none if they do not open all of them."""
+        found = self._plain_columns.get(names)
+        if found is None:
+            columns = [column for name in names if (column := self._plain_column(name)) is not None]
+            found = self._plain_columns[names] = columns if len(columns) == len(names) else []
+        return found
+
+    def _plain_column(self, name: str) -> PlainColumn | None:
+        field = next((each for each in self._schema.fields if each.name == name), None)
+        if field is None or field.children or field.is_blob_v2 or is_json(field) or self.loses_nulls:
+            return None
+        return PlainColumn.of(self._column_numbers[field.id], arrow_field(field).type, name)
 
     def _column(self, name: str) -> Column:
         column = self._columns.get(name)

@@ -16,7 +16,7 @@ import numpy as np
 from lance_sql.format.encodings.fsst import MAX_EXPANSION
 from lance_sql.format.file.column_cache import LONG_FILE_ROWS
 from lance_sql.reads.scan import batch_ends, read_shape
-from lance_sql.reads.scan.fragment_scans import FragmentScan
+from lance_sql.reads.scan.fragment_scans import FragmentScan, most_rows, num_rows
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.read_shape import ReadShape
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
@@ -230,21 +230,59 @@ def _between(rows: RowRanges, start: int, end: int) -> RowRanges:
 
 def is_short(fragment: Fragment) -> bool:
     """Whether the fragment has few rows, which fit into one batch, according to the manifest, without opening files."""
-    size = sum(file.size_bytes for file in fragment.files)
-    is_known = all(file.size_bytes for file in fragment.files) and fragment.physical_rows > 0
+    num_rows = fragment.physical_rows
+    if not 0 < num_rows < LONG_FILE_ROWS:
+        return False
     # no value is longer than its file
-    return is_known and fragment.physical_rows < LONG_FILE_ROWS and fragment.physical_rows * size <= MAX_BATCH_BYTES
+    return not fragment.files or 0 < num_rows * stored_bytes(fragment) <= MAX_BATCH_BYTES
+
+
+def stored_bytes(fragment: Fragment) -> int:
+    """Returns the size of the fragment's files; 0 if the manifest does not record it."""
+    sizes = [file.size_bytes for file in fragment.files]
+    return 0 if 0 in sizes else sum(sizes)
 
 
 def needs_no_stream(plan: ReadPlan, fragments: Sequence[FragmentScan]) -> bool:
     """Whether there are only a few local fragments, which are short or of which a few rows are read, so that starting a
     stream takes longer than reading them. Opens no files."""
-    if plan.fragments.concurrency > 1 or len(fragments) > PIECES_TOGETHER:
+    if plan.fragments.concurrency > 1 or len(fragments) > PIECES_TOGETHER or most_rows(fragments) >= LONG_FILE_ROWS:
         return False
-    return all(
-        is_short(each.fragment) or (each.num_rows <= FEW_ROWS and are_small(plan, each.fragment, each.num_rows))
-        for each in fragments
-    )
+    return all(is_short(each.fragment) or _are_few_small(plan, each) for each in fragments)
+
+
+def _are_few_small(plan: ReadPlan, each: FragmentScan) -> bool:
+    num_rows = each.num_rows
+    return num_rows <= FEW_ROWS and are_small(plan, each.fragment, num_rows)
+
+
+def few(plan: ReadPlan, fragments: Sequence[FragmentScan]) -> Sequence[Batch] | None:
+    """Returns the batches of a few rows, which the requesting thread reads one after the other: passing them to other
+    threads takes longer. None if there are more rows, or remote ones.
+
+    raises: CorruptFile
+    """
+    if plan.reads_nothing or len(fragments) > PIECES_TOGETHER or num_rows(fragments) > FIRST_BATCH_ROWS:
+        return None
+    if most_rows(fragments) >= LONG_FILE_ROWS or plan.fragments.concurrency > 1:
+        return None
+    are_few_columns = len(plan.fields) <= FEW_COLUMNS
+    batches: list[list[Piece]] = []
+    for each in fragments:
+        short = is_short(each.fragment)
+        if not short and not _are_few_small(plan, each):
+            return None
+        fragment = plan.open(each.fragment)
+        rows = fragment.live(each.rows)
+        if len(rows) == 0:
+            continue
+        passes = not short and each.passing is not None and len(row_ranges.difference(rows, each.passing)) == 0
+        piece = Piece(fragment, rows, short, are_few_columns and not short, passes)
+        if batches and plan.can_join and _are_read_alike(batches[-1][-1], piece):
+            batches[-1].append(piece)
+        else:
+            batches.append([piece])
+    return batches
 
 
 def is_wide(fragment: Fragment, num_fields: int) -> bool:
@@ -257,10 +295,10 @@ def _fits(plan: ReadPlan, fragment: Fragment) -> bool:
 
     Then no column has to be opened in advance. With few columns, opening them costs nothing.
     """
-    if not is_wide(fragment, len(plan.fields)) or not all(file.size_bytes for file in fragment.files):
+    if not is_wide(fragment, len(plan.fields)):
         return False
-    stored = sum(file.size_bytes for file in fragment.files)
-    return fragment.physical_rows * plan.row_bytes + stored <= MAX_BATCH_BYTES
+    stored = stored_bytes(fragment)
+    return stored > 0 and fragment.physical_rows * plan.row_bytes + stored <= MAX_BATCH_BYTES
 
 
 def are_small(plan: ReadPlan, fragment: Fragment, num_rows: int) -> bool:
@@ -268,9 +306,9 @@ def are_small(plan: ReadPlan, fragment: Fragment, num_rows: int) -> bool:
 
     Then no column has to be opened in advance.
     """
-    if plan.has_blobs or not fragment.files or not all(file.size_bytes for file in fragment.files):
+    stored = stored_bytes(fragment)
+    if plan.has_blobs or not stored:
         return False
-    stored = sum(file.size_bytes for file in fragment.files)
     # rows may share a value of a dictionary, and values may be compressed
     longest = max(num_rows, MAX_EXPANSION) * stored
     return longest <= LARGEST_BATCH_BYTES and num_rows * plan.row_bytes <= MAX_BYTES_OF_A_TABLE

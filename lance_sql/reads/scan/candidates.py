@@ -91,7 +91,7 @@ class Candidates:
         deleted = table.num_deleted_rows[self.fragment_indices].astype(np.int64)
         counts = self.physical_rows() - deleted
         unknown = table.have_deletions[self.fragment_indices] & (deleted == 0)
-        for i in np.flatnonzero(unknown | (counts < 0)).tolist():
+        for i in (unknown | (counts < 0)).nonzero()[0].tolist():
             counts[i] = row_ranges.count(self.open(int(self.fragment_indices[i])).live_rows())
         return counts
 
@@ -132,6 +132,6 @@ class Candidates:
         if not self.fragments.trust_rows:
             return np.array([self.open(index).num_rows for index in self.fragment_indices.tolist()], np.int64)
         totals = self.fragments.table.physical_rows[self.fragment_indices].astype(np.int64)
-        for i in np.flatnonzero(totals <= 0).tolist():
+        for i in (totals <= 0).nonzero()[0].tolist():
             totals[i] = self.open(int(self.fragment_indices[i])).num_rows
         return totals

@@ -74,7 +74,7 @@ class FragmentScans(Sequence[FragmentScan]):
         indices, parts = candidates.fragment_indices, candidates.parts
         counts = candidates.physical_rows()
         partial = list(parts)
-        for index, position in zip(partial, np.searchsorted(indices, partial).tolist(), strict=True):
+        for index, position in zip(partial, indices.searchsorted(partial).tolist(), strict=True):
             if position < len(indices) and indices[position] == index:
                 counts[position] = row_ranges.count(parts[index])
         snapshot = candidates.snapshot
@@ -122,7 +122,7 @@ class FragmentScans(Sequence[FragmentScan]):
         if any(int(self.indices[end]) not in self.parts and table.have_deletions[self.indices[end]] for end in ends):
             return None
         counts = recorded[self.indices]
-        for position in np.flatnonzero(np.isin(self.indices, list(self.parts))).tolist() if self.parts else ():
+        for position in np.isin(self.indices, list(self.parts)).nonzero()[0].tolist() if self.parts else ():
             counts[position] = self.counts[position]
         return self.fragments.total(counts) - self.skipped - self.left_over
 
@@ -130,7 +130,7 @@ class FragmentScans(Sequence[FragmentScan]):
         """Splits the rows into at most `target_count` parts of nearly equal size, in scan order."""
         total = self.num_rows
         count = max(min(target_count, total), 1)
-        starts = np.concatenate(([0], np.cumsum(self.counts))) - self.skipped
+        starts = np.concatenate(([0], self.counts.cumsum())) - self.skipped
         starts[0] = 0
         starts[-1] = total
         bounds = [share * total // count for share in range(count + 1)]
@@ -138,8 +138,8 @@ class FragmentScans(Sequence[FragmentScan]):
         for begin, end in pairwise(bounds):
             if begin == end:
                 continue
-            first = int(np.searchsorted(starts, begin, side="right")) - 1
-            last = int(np.searchsorted(starts, end, side="left")) - 1
+            first = int(starts.searchsorted(begin, side="right")) - 1
+            last = int(starts.searchsorted(end, side="left")) - 1
             skipped = begin - int(starts[first]) + (self.skipped if first == 0 else 0)
             left_over = int(starts[last + 1]) - end + (self.left_over if last == len(self) - 1 else 0)
             chosen = slice(first, last + 1)
@@ -171,6 +171,13 @@ class FragmentScans(Sequence[FragmentScan]):
             self.skipped,
             self.left_over,
         )
+
+
+def most_rows(scans: Sequence[FragmentScan]) -> int:
+    """Returns the largest number of candidate rows of a fragment, without parsing fragments."""
+    if isinstance(scans, FragmentScans):
+        return int(scans.counts.max()) if len(scans) else 0
+    return max([each.num_rows for each in scans], default=0)
 
 
 def num_rows(scans: Sequence[FragmentScan]) -> int:

@@ -80,8 +80,8 @@ def with_row_ids(candidates: Candidates, wanted: U64) -> I64:
     """Returns the indices of fragments that may have a row with one of these ids."""
     least, greatest, _ = _bounds(candidates, (ROW_ID,))
     ascending = np.sort(wanted)
-    first = np.searchsorted(ascending, least, "left")
-    end = np.searchsorted(ascending, greatest, "right")
+    first = ascending.searchsorted(least, "left")
+    end = ascending.searchsorted(greatest, "right")
     fragment_indices: I64 = candidates.fragment_indices[first < end]
     return fragment_indices
 
@@ -191,12 +191,12 @@ def _select_runs(fragments: Sequence[OpenFragment], predicates: Sequence[Predica
     edges, created, updated = [], [], []
     for fragment in fragments:
         a, b = fragment.created_at_sequence, fragment.last_updated_at_sequence
-        a_ends, b_ends = np.cumsum(a.lengths), np.cumsum(b.lengths)
+        a_ends, b_ends = a.lengths.cumsum(), b.lengths.cumsum()
         ends = np.union1d(a_ends, b_ends)
         starts = np.concatenate(([0], ends))[:-1]
         edges.append(np.stack((starts, ends), axis=1))
-        created.append(a.versions[np.searchsorted(a_ends, starts, side="right")])
-        updated.append(b.versions[np.searchsorted(b_ends, starts, side="right")])
+        created.append(a.versions[a_ends.searchsorted(starts, side="right")])
+        updated.append(b.versions[b_ends.searchsorted(starts, side="right")])
     batch = pa.RecordBatch.from_arrays(
         [pa.array(_concat(created), pa.uint64()), pa.array(_concat(updated), pa.uint64())],
         [CREATED_AT, LAST_UPDATED_AT],

@@ -341,13 +341,16 @@ def make_plan(
             candidates = narrowed.candidates
     if residual is None and limit is not None:
         candidates = candidates.head(limit)
-    read = make_read_plan(snapshot, columns, predicate)
+    read = _read_plan(snapshot, columns, residual)
     return ScanPlan(snapshot, read, candidates, tuple(evidence), by_lineage, limit)
 
 
 def make_read_plan(snapshot: Snapshot, columns: Sequence[OutputColumn], predicate: Predicate | None) -> ReadPlan:
     """Returns the plan for reading rows that planning has left; see `make_plan`."""
-    _, residual = _divide(predicate)
+    return _read_plan(snapshot, columns, _divide(predicate)[1])
+
+
+def _read_plan(snapshot: Snapshot, columns: Sequence[OutputColumn], residual: Predicate | None) -> ReadPlan:
     fields, system = filter_fields(snapshot, residual.columns) if residual is not None else ([], [])
     return ReadPlan(snapshot.open_fragments, Columns.of(columns), residual, tuple(fields), tuple(system))
 
@@ -355,6 +358,7 @@ def make_read_plan(snapshot: Snapshot, columns: Sequence[OutputColumn], predicat
 def _divide(predicate: Predicate | None) -> tuple[tuple[Predicate, ...], Predicate | None]:
     """Splits a filter into the parts that the manifest answers, and the rest for rows."""
     parts = [part for part in conjuncts(predicate) if part != Const(True)] if predicate is not None else []
-    by_lineage = tuple(part for part in parts if lineage.is_lineage(part))
-    on_rows = tuple(part for part in parts if not lineage.is_lineage(part))
+    are_lineage = [lineage.is_lineage(part) for part in parts]
+    by_lineage = tuple([part for part, is_lineage in zip(parts, are_lineage, strict=True) if is_lineage])
+    on_rows = tuple([part for part, is_lineage in zip(parts, are_lineage, strict=True) if not is_lineage])
     return by_lineage, None if not on_rows else on_rows[0] if len(on_rows) == 1 else And(on_rows)

@@ -90,6 +90,11 @@ class Columns(tuple[OutputColumn, ...]):
         return {}
 
     @cached_property
+    def schema(self) -> pa.Schema:
+        """Schema of the result, without metadata."""
+        return pa.schema([column.arrow for column in self])
+
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         """The fields that are read, each once."""
         return tuple(dict.fromkeys(column.field for column in self if column.field is not None))

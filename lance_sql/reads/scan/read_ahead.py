@@ -130,8 +130,9 @@ class _Scans:
 
 
 _scans = _Scans()
-_consumers = _Consumers()
-atexit.register(_consumers.settle)
+consumers = _Consumers()
+"""A context that each thread enters to compute a result."""
+atexit.register(consumers.settle)
 _lock = threading.Lock()
 _pool: ThreadPoolExecutor | None = None
 _waiting_pool: ThreadPoolExecutor | None = None
@@ -160,7 +161,7 @@ def ordered(
     with running(), _cancelled(pending):
         window = most if keeps_all else 1
         while True:
-            with _consumers:
+            with consumers:
                 while len(pending) < window and (piece := next(pieces, _END)) is not _END:
                     # the consumer waits for the first result anyway: another thread would only start later
                     is_here = window == 1 or is_light(piece)
@@ -245,7 +246,7 @@ def _forget_pool() -> None:
     global _pool, _waiting_pool, _lock
     _pool, _waiting_pool, _lock = None, None, threading.Lock()
     _kernels.forget_buffers()
-    _consumers.forget()
+    consumers.forget()
     _scans.forget()
 
 

@@ -15,7 +15,7 @@ from lance_sql.reads.scan import masks, system_columns
 from lance_sql.reads.scan.batches import Batch, Piece
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import Predicate, evaluate_in_order
-from lance_sql.table import learning, small_fragments
+from lance_sql.table import fragment_rows, learning, small_fragments
 from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.values import row_ranges, selection
 from lance_sql.values.row_ranges import RowRanges
@@ -33,15 +33,14 @@ def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
 
 def _read_evaluated(plan: ReadPlan, batch: Batch, predicate: Predicate) -> pa.RecordBatch | None:
     """Returns the rows of the batch that pass a predicate."""
-    names = {path[0] for path in predicate.columns}
-    tested = [field for field in plan.filter_fields if field.name in names]
-    system = [name for name in plan.filter_system_columns if name in names]
-    documents = plan.documents
+    tested, system, documents = plan.filter_fields, plan.filter_system_columns, plan.documents
+    values: list[pa.Array] | None = None
     if batch[0].is_few and not documents:
         # reading all columns at once takes less time than leaving out values of a few rows
-        arrays = _read_fields(plan.to_read, batch)
-        known = dict(zip(plan.to_read.fields, arrays, strict=True))
+        read = _read_fields(plan.to_read, batch)
+        known = dict(zip(plan.to_read.fields, read, strict=True))
         arrays = [known[field] for field in tested]
+        values = read if plan.to_read is plan.columns.to_read else None
     else:
         arrays = _read_fields(FieldsToRead(tested, {**plan.delivered, **documents}), batch)
         known = {field: array for field, array in zip(tested, arrays, strict=True) if field.id not in documents}
@@ -50,13 +49,16 @@ def _read_evaluated(plan: ReadPlan, batch: Batch, predicate: Predicate) -> pa.Re
     if len(batch) == 1 and not batch[0].is_short:
         for field, array in zip(tested, arrays, strict=False):
             learning.learn_values(batch[0].fragment, field, batch[0].rows, array)
-    rows = record_batch(arrays, columns, _num_rows(batch))
+    num_rows = len(arrays[0]) if arrays else _num_rows(batch)
+    rows = record_batch(arrays, columns, num_rows)
     try:
         passed = evaluate_in_order(predicate, rows)
     except (CorruptFile, UnsupportedFeature) as error:
         name = next((field.name for field in tested if field.id in documents), None)
         error.located(None, name, None, batch[0].fragment.files.label)
         raise
+    if values is not None and passed.true_count == num_rows:
+        return _with_system_columns(plan, batch, num_rows, values)
     return _read_passed(plan, batch, passed, known)
 
 
@@ -67,7 +69,7 @@ def _read_passed(
 
     known: fields that have been read, for all rows of the batch
     """
-    num_rows, num_passed = _num_rows(batch), mask.true_count
+    num_rows, num_passed = len(mask), mask.true_count
     if num_passed == 0:
         return None
     if num_passed == num_rows:
@@ -102,8 +104,17 @@ def _assemble(plan: ReadPlan, batch: Batch, known: Mapping[Field, pa.Array]) -> 
         values = [known[field] if field in known else read[field] for field in columns.fields]
     else:
         values = _read_fields(columns.to_read, batch)
-    others = [column.name for column in columns if column.field is None and not column.is_null]
-    return _to_batch(plan, _num_rows(batch), values, {name: _system_column(name, batch) for name in others})
+    return _with_system_columns(plan, batch, len(values[0]) if values else _num_rows(batch), values)
+
+
+def _with_system_columns(plan: ReadPlan, batch: Batch, num_rows: int, values: Sequence[pa.Array]) -> pa.RecordBatch:
+    """
+    values: of the fields of the columns
+    """
+    if not plan.columns.has_system_columns:
+        return _to_batch(plan, num_rows, values, {})
+    others = [column.name for column in plan.columns if column.field is None and not column.is_null]
+    return _to_batch(plan, num_rows, values, {name: _system_column(name, batch) for name in others})
 
 
 def _to_batch(
@@ -138,8 +149,7 @@ def _read_fields(wanted: FieldsToRead, batch: Batch) -> list[pa.Array]:
     if batch[0].is_short:
         arrays = _read_short(plain, batch)
     else:
-        parts = [piece.fragment.read(plain, piece.rows) for piece in batch]
-        arrays = [concat(column) for column in zip(*parts, strict=True)]
+        arrays = fragment_rows.read([(piece.fragment, piece.rows) for piece in batch], plain)
     return [
         array if type is None or array.type == type else array.dictionary_encode()
         for array, type in zip(arrays, types, strict=True)

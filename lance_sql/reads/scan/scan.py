@@ -298,22 +298,45 @@ class _Reading:
 
     def to_capsule(self) -> object:
         """Returns an Arrow C stream."""
-        stream = self._stream() if self.watch is None else None
-        batches = self._decoded() if self.watch is None else iter(self)
-        stream = stream or _kernels.BatchStream(batches, self.schema, most_ahead=1, eager=False)
-        return stream.__arrow_c_stream__()
+        if self.watch is not None:
+            return self._as_stream(iter(self)).__arrow_c_stream__()
+        few = self._few()
+        stream = self._stream() if few is None else self._as_stream(few)
+        return (stream or self._as_stream(self._decoded())).__arrow_c_stream__()
+
+    def _as_stream(self, batches: Iterator[pa.RecordBatch]) -> _kernels.BatchStream:
+        return _kernels.BatchStream(batches, self.schema, most_ahead=1, eager=False)
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         """Yields the batches, in scan order."""
         return self._batches() if self.watch is None else self.watch.over(self._batches())
 
     def _batches(self) -> Iterator[pa.RecordBatch]:
+        few = self._few()
+        if few is not None:
+            yield from few
+            return
         stream = self._stream()
         if stream is None:
             yield from self._decoded()
             return
         for batch in stream:
             yield pa.RecordBatch._import_from_c(batch.address, self.schema)
+
+    def _few(self) -> Iterator[pa.RecordBatch] | None:
+        """Returns the batches of a few rows, which this thread reads; None if there are more."""
+        few = batches.few(self.plan, self.fragments) if self.batch_size is None else None
+        return None if few is None else cut(self._read_here(few), None, self.limit)
+
+    def _read_here(self, few: Iterable[batches.Batch]) -> Iterator[pa.RecordBatch]:
+        try:
+            for each in few:
+                with read_ahead.consumers:
+                    batch = _read_batch(self.plan, each)
+                if batch is not None:
+                    yield batch
+        finally:
+            self._save_learned()
 
     def _stream(self) -> _kernels.BatchStream | None:
         """Returns the stream of the kernels; None if they cannot read anything alone."""
@@ -343,8 +366,11 @@ class _Reading:
         try:
             yield from self._limited()
         finally:
-            if (learned := self.plan.fragments.files.learned) is not None:
-                learned.save()
+            self._save_learned()
+
+    def _save_learned(self) -> None:
+        if (learned := self.plan.fragments.files.learned) is not None:
+            learned.save()
 
     def _without_values(self, num_rows: int) -> Iterator[pa.RecordBatch]:
         """Yields batches of `num_rows` rows for columns without values."""

@@ -91,7 +91,7 @@ def _by_addresses(plan: ReadPlan, snapshot: Snapshot, wanted: U64) -> _Located:
     index_of = snapshot.manifest.fragments.index_of
     existing = np.array([index_of[number] for number in np.unique(ids).tolist() if number in index_of], np.int64)
     for fragment in _opened(plan, snapshot, existing):
-        index = np.flatnonzero(ids == fragment.fragment.id)
+        index = (ids == fragment.fragment.id).nonzero()[0]
         yield fragment, index, offsets[index]
 
 
@@ -196,8 +196,8 @@ def _in_order(table: pa.Table, order: I64) -> pa.Table:
         # dictionaries of several fragments may exceed one index type: a chunk for each change of them
         batches = table.to_batches()
         ends = np.cumsum([batch.num_rows for batch in batches])
-        owners = np.searchsorted(ends, order, side="right")
-        edges = [0, *(np.flatnonzero(np.diff(owners)) + 1).tolist(), len(order)]
+        owners = ends.searchsorted(order, side="right")
+        edges = [0, *(np.diff(owners).nonzero()[0] + 1).tolist(), len(order)]
         chunks = []
         for start, end in pairwise(edges):
             batch = batches[owners[start]]

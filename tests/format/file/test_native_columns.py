@@ -19,10 +19,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import lance_sql
+from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
 from lance_sql.format.file import column_pages, kernel_columns
-from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.leaf_column import LeafColumn
 from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.file.page_cache import KNOWN
@@ -224,23 +224,25 @@ def test_rows_that_are_far_apart_are_read_as_all_rows_are(
 ) -> None:
     fragment = fragments_of(long_table)[0]
     fields = list(long_table.snapshot.manifest.schema.fields)
-    read: list[object] = []
+    in_mapping: list[tuple[int, int]] = []
 
-    def noted(file: FileBytes, columns: Any) -> Any:
-        found, failure = read_scattered(file, columns)
-        read.extend(each for each in found or () if each is not None)
-        return found, failure
+    def noted(files: Any) -> Any:
+        read = read_mapped(files)
+        for touched in read[1] if read is not None else ():
+            in_mapping.extend(touched)
+        return read
 
-    read_scattered = FileBytes.read_scattered
-    monkeypatch.setattr(FileBytes, "read_scattered", noted)
+    read_mapped = _kernels.read_mapped
+    monkeypatch.setattr(_kernels, "read_mapped", noted)
     places = np.arange(3, fragment.num_rows, step)[:2000]
     rows = row_ranges.from_sorted(places)
     found = fragment.read(FieldsToRead(fields), rows)
+    are_apart = not in_mapping
     whole = fragment.read(FieldsToRead(fields), row_ranges.single(0, fragment.num_rows))
     for array, expected in zip(found, whole, strict=True):
         assert array.equals(expected.take(pa.array(places)))
     # neighbours, and chunks of which nearly every one is needed, are taken from the mapping
-    assert bool(read) == (step >= 5_000)
+    assert are_apart == (step >= 5_000)
 
 
 def test_a_file_that_was_cut_is_damage_to_rows_that_are_far_apart(long_table: Dataset, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from lance_sql.errors import CorruptFile
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.stream import run_cache, runs
 from lance_sql.reads.scan.stream.run_cache import RUN_CACHE, PreparedRun, RunCache
-from lance_sql.store import ByteRange, LocalStore
+from lance_sql.store import LocalStore
 from lance_sql.table.open_snapshot import close_unused
 
 pytestmark = pytest.mark.usefixtures("maps_files")
@@ -160,8 +160,10 @@ class AFile:
     """Stands for a mapped file."""
 
     identity = "a file"
+    content = pa.py_buffer(b"")
+    local_path = "/a file"
 
-    def touch(self, ranges: Sequence[ByteRange]) -> None:
+    def touch(self, ranges: Sequence[tuple[int, int]]) -> None:
         raise AssertionError
 
 

@@ -176,8 +176,8 @@ def _may_hold_one_of(known: PageStatistics, values: Sequence[Value]) -> Pages:
     type = known.mins.type
     ascending = np.sort(pa.array(values, type).to_numpy())
     floor, ceiling = pa.scalar(_LIMITS[type].min, type), pa.scalar(_LIMITS[type].max, type)
-    first = np.searchsorted(ascending, known.mins.fill_null(floor).to_numpy(), "left")
-    end = np.searchsorted(ascending, known.maxs.fill_null(ceiling).to_numpy(), "right")
+    first = ascending.searchsorted(known.mins.fill_null(floor).to_numpy(), "left")
+    end = ascending.searchsorted(known.maxs.fill_null(ceiling).to_numpy(), "right")
     answers: Pages = first < end
     return answers
 

@@ -175,7 +175,7 @@ class Covered:
             rows = self._rows[self.fragment_indices]
             is_tiled = False
             if self.fragments.trust_rows and (rows > 0).all() and inside.any():
-                zone_indices = np.flatnonzero(inside)
+                zone_indices = inside.nonzero()[0]
                 zone_indices = zone_indices[np.lexsort((zones.starts[zone_indices], fragment_indices[zone_indices]))]
                 firsts = np.concatenate(([True], np.diff(fragment_indices[zone_indices]) > 0))
                 lasts = np.concatenate((firsts[1:], [True]))
@@ -221,7 +221,7 @@ class Covered:
         if len(starts) == 0:
             return np.empty((0, 2), np.int64)
         reach = np.maximum.accumulate(ends)
-        firsts = np.concatenate(([0], np.flatnonzero(starts[1:] > reach[:-1]) + 1))
+        firsts = np.concatenate(([0], (starts[1:] > reach[:-1]).nonzero()[0] + 1))
         lasts = np.concatenate((firsts[1:] - 1, [len(starts) - 1]))
         return np.stack((starts[firsts], reach[lasts]), axis=1)
 
@@ -254,7 +254,7 @@ class Covered:
         ids = self.ids
         if len(ids) == 0:
             return np.full(len(fragment_ids), -1, np.int64)
-        at = np.minimum(np.searchsorted(ids, fragment_ids), len(ids) - 1)
+        at = np.minimum(ids.searchsorted(fragment_ids), len(ids) - 1)
         fragment_indices: I64 = np.where(ids[at] == fragment_ids, self._fragment_indices_by_id[at], -1)
         return fragment_indices
 

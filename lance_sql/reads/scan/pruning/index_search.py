@@ -162,7 +162,7 @@ def in_btree(tree: BTree, covered: Covered, question: Question) -> KnownRows | N
     """Returns the rows of matching values in the pages whose bounds may match."""
     path, predicate = question.path, question.predicate
     lookup = tree.lookup
-    pages = np.flatnonzero(may_match(predicate, {path: lookup.statistics}, len(lookup.starts)))
+    pages = may_match(predicate, {path: lookup.statistics}, len(lookup.starts)).nonzero()[0]
     num_entries = int((lookup.ends[pages] - lookup.starts[pages]).sum())
     if num_entries > max(MIN_ROWS, tree.data.num_rows // SHARE_OF_ENTRIES):
         return None
@@ -180,7 +180,7 @@ def in_bitmaps(bitmaps: Bitmaps, covered: Covered, question: Question) -> KnownR
     first = 0
     parts = [np.empty(0, np.int64)]
     for keys in bitmaps.key_parts():
-        parts.append(first + np.flatnonzero(passing(question.predicate, question.path, keys)))
+        parts.append(first + passing(question.predicate, question.path, keys).nonzero()[0])
         first += len(keys)
     positions = np.concatenate(parts)
     limit = max(MIN_ROWS, covered.num_rows // SHARE_OF_ROWS)

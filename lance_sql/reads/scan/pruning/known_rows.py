@@ -144,6 +144,6 @@ def _fragment_indices_of(rows: RowRanges) -> I64:
     if len(rows) == 0:
         return np.empty(0, np.int64)
     firsts, lasts = rows[:, 0] >> _OFFSET_BITS, (rows[:, 1] - 1) >> _OFFSET_BITS
-    long = np.flatnonzero(lasts > firsts)
+    long = (lasts > firsts).nonzero()[0]
     between = [np.arange(firsts[i], lasts[i] + 1) for i in long.tolist()]
     return np.unique(np.concatenate([firsts, *between]))
