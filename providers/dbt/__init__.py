@@ -39,6 +39,12 @@ PACKAGE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "packa
 _TIME_TRAVEL: Final = ("version", "tag", "branch", "as_of")
 _OF_SOURCES: Final = (*_TIME_TRAVEL, "plugin", "path", "cursor", "start", "mode", "materialization", "save_mode")
 _STRATEGIES: Final = ("overwrite", "append", "merge", "apply_changes")
+_OTHER_ROWS: Final = (
+    *("incremental_predicates", "predicates", "merge_clauses", "merge_exclude_columns", "merge_insert_condition"),
+    *("merge_on_using_columns", "merge_update_columns", "merge_update_condition", "merge_update_set_expressions"),
+)
+"""Options of dbt's incremental models that choose rows or columns."""
+
 _OF_APPLYING: Final = (
     *("sequence_by", "delete_when", "except_columns", "ignore_null_updates", "scd"),
     *("track_history_on", "track_history_except"),
@@ -160,11 +166,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
     def _write(self, path: str, rows: pa.Table, model: ModelRun, properties: Mapping[str, str]) -> None:
         config = model.config
         keys = config.get("unique_key")
-        strategy = config.get("strategy", "overwrite" if keys is None else "merge")
-        if strategy not in _STRATEGIES:
-            raise InvalidArgument(f"strategy={strategy!r} is not one of {', '.join(_STRATEGIES)}")
-        if strategy in ("merge", "apply_changes") and keys is None:
-            raise InvalidArgument(f"strategy={strategy!r} needs a unique_key")
+        strategy = _strategy(model)
         if strategy == "merge":
             _check_keys(model.name, rows, keys)
         target: Any = self._existing(path)
@@ -193,6 +195,34 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
     def default_materialization(self) -> str:
         """Returns "view": the rows of a source are read when a model uses them."""
         return "view"
+
+
+def _strategy(model: ModelRun) -> str:
+    """Returns how the rows of a model become those of the table.
+
+    raises: InvalidArgument for an unknown strategy, one without its key, and none for a model that selects new rows
+        alone; UnsupportedFeature for options of other strategies of dbt
+    """
+    config = model.config
+    keys = config.get("unique_key")
+    for option in _OTHER_ROWS:
+        if config.get(option) is not None:
+            raise UnsupportedFeature(
+                f"Model {model.name}: {option} is not supported in a lance model: write it into the model's query"
+            )
+    strategy = config.get("strategy") or config.get("incremental_strategy")
+    if strategy is None:
+        if keys is None and model.asks:
+            raise InvalidArgument(
+                f"Model {model.name}: the new rows alone would replace all rows of the table: set strategy='append',"
+                " or unique_key to merge by it"
+            )
+        return "overwrite" if keys is None else "merge"
+    if strategy not in _STRATEGIES:
+        raise InvalidArgument(f"Model {model.name}: strategy={strategy!r} is not one of {', '.join(_STRATEGIES)}")
+    if strategy in ("merge", "apply_changes") and keys is None:
+        raise InvalidArgument(f"Model {model.name}: strategy={strategy!r} needs a unique_key")
+    return str(strategy)
 
 
 def _check_keys(model: str, rows: pa.Table, keys: str | Sequence[str]) -> None:

@@ -25,6 +25,7 @@ class ModelRun:
     sql: compiled
     selected: ids of the nodes of this run
     is_partial: dbt leaves out rows of the sources, with `--empty` or `--sample`
+    asks: the model asks whether it may select new rows alone, by `lance_sql.is_incremental()`
     is_whole: the rows are all rows of the table, as with `--full-refresh`
     """
 
@@ -34,6 +35,7 @@ class ModelRun:
     graph: Mapping[str, Any]
     selected: Sequence[str]
     is_partial: bool
+    asks: bool
     is_whole: bool
 
     @property

@@ -290,6 +290,24 @@ def test_tables_have_cursors_of_their_own(project: Path) -> None:
         ),
         ("spent", "{{ config(materialized='lance', location='x.lance', strategy='swap') }} select 1 as a", "overwrite"),
         ("spent", "{{ config(materialized='lance', location='x.lance', cursor='other') }} select 1 as a", "no source"),
+        (
+            "spent",
+            "{{ config(materialized='lance', location='x.lance', incremental_strategy='delete+insert') }}"
+            " select 1 as a",
+            "'delete+insert' is not one of overwrite",
+        ),
+        (
+            "spent",
+            "{{ config(materialized='lance', location='x.lance', unique_key='a', merge_update_columns=['b']) }}"
+            " select 1 as a, 2 as b",
+            "merge_update_columns is not supported",
+        ),
+        (
+            "spent",
+            "{{ config(materialized='lance', location='x.lance') }} select 1 as a"
+            " {% if lance_sql.is_incremental() %} where false {% endif %}",
+            "would replace all rows",
+        ),
         ("sources", SOURCES.replace("version: 1", "versoin: 1"), "unknown meta 'versoin'"),
         ("sources", SOURCES.replace("path: orders.lance, version: 1", "version: 1"), "has no path"),
         ("sources", SOURCES.replace("version: 1", "version: 41"), "41"),
@@ -349,6 +367,11 @@ def test_columns_keys_and_contracts(project: Path) -> None:
             config(**appended) + "select 1 as a",
             config(on_schema_change="append_new_columns", **appended) + "select 3 as a, 2 as b",
             [(1, None), (3, 2)],
+        ),
+        "adds": (
+            config(incremental_strategy="append") + "select 1 as id",
+            config(incremental_strategy="append") + "select 2 as id",
+            [(1,), (2,)],
         ),
         "merges": (
             config(**merged) + "select 1 as id",

@@ -34,7 +34,8 @@
   {%- set sample = invocation_args_dict.sample or invocation_args_dict.SAMPLE -%}
   {%- set is_partial = true if flags.EMPTY or sample else false -%}
   {%- set run = {"config": config, "id": model.unique_id, "sql": sql, "graph": graph,
-                 "selected": selected_resources, "is_partial": is_partial, "is_whole": is_whole} -%}
+                 "selected": selected_resources, "is_partial": is_partial, "asks": asks,
+                 "is_whole": is_whole} -%}
   {% do store_relation(config.get("plugin", default="lance"), rows, location, "lance", run) %}
 
   {% if old is not none and old.type != "view" %}
