@@ -181,7 +181,8 @@ $(TOOLS)/stamp: | $(VENV)/test.stamp
 	@$(VENV)/bin/python -m pip freeze --exclude-editable > $(TOOLS).txt
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --only-binary :all: --target $(TOOLS) \
 		--constraint $(TOOLS).txt "dask[dataframe]==2026.8.0" narwhals==2.29.0 "pandera[polars]==0.35.0" \
-		geopandas==1.2.0 fastapi==0.165.0 httpx==0.28.1 basedpyright==1.40.2 opentelemetry-sdk==1.45.2
+		geopandas==1.2.0 fastapi==0.165.0 httpx==0.28.1 basedpyright==1.40.2 opentelemetry-sdk==1.45.2 \
+		harlequin==2.17.0
 	@touch $@
 
 # It has a pyspark of its own, which hides the other one.
