@@ -11,7 +11,7 @@ from lance_sql.errors import InvalidArgument
 
 from .bounds import bound
 from .snapshots import open_version
-from .table_functions import PLACE, SEARCHES
+from .table_functions import OF_BOTH, PLACE, SEARCHES
 
 if TYPE_CHECKING:
     from lance_sql.changes.answers import AnswerChanges
@@ -35,13 +35,12 @@ def open_search(function: str, path: str, arguments: Mapping[str, Any]) -> Searc
     request = _request(given)
     if function == "lance_search_changes":
         queries = [query for query in (request.nearest, request.words) if query is not None]
-        of_both = {name: given[name] for name in _OF_BOTH if name in given}
+        of_both = {name: given[name] for name in OF_BOTH if name in given}
         since, where = bound(given["since"]), given.get("filter")
         return dataset.search_changes(*queries, since=since, k=request.k, filter=where, **of_both).changes
     return _rows(dataset, request.over(dataset.snapshot), given)
 
 
-_OF_BOTH: Final = ("alpha", "oversample_factor", "fusion")
 _NEEDED: Final = {
     "vector_column": "column of vectors",
     "vector": "query vector",
@@ -67,7 +66,7 @@ def _request(given: Mapping[str, Any]) -> SearchRequest:
         of_words = ("use_index", "fast_search") if vector is None else ("fast_search",)
         options = {name: given[name] for name in of_words if name in given}
         words = Words(_words(given["query"]), given["text_column"], **options)
-    return SearchRequest(vector, words, **{name: given[name] for name in ("k", *_OF_BOTH) if name in given})
+    return SearchRequest(vector, words, **{name: given[name] for name in ("k", *OF_BOTH) if name in given})
 
 
 def _join(dataset: Dataset, given: Mapping[str, Any]) -> JoinQuery:

@@ -51,15 +51,16 @@ class TableFunction(NamedTuple):
 
 _VERSION: Final = ("version", "as_of", "tag", "branch")
 _TABLE: Final = TableFunction(optional=(*_VERSION, "use_indices", "fresh", "filter"))
+OF_BOTH: Final = ("alpha", "oversample_factor", "fusion")
+"""Arguments of a search by vector and by words."""
 _FOUND: Final = ("k", "filter", "prefilter", *PLACE, "since")
 _NEAREST: Final = ("metric", "nprobs", "nprobes", "refine_factor", "use_index", "fast_search", "ef", "explain_verbose")
-_HYBRID: Final = ("alpha", "oversample_factor", "fusion")
 
 SEARCHES: Final[Mapping[str, TableFunction]] = {
     "lance_vector_search": TableFunction(("vector_column", "vector"), (*_FOUND, *_NEAREST)),
     "lance_fts": TableFunction(("text_column", "query"), (*_FOUND, "use_index", "fast_search")),
     "lance_hybrid_search": TableFunction(
-        ("vector_column", "vector", "text_column", "query"), (*_FOUND, *_HYBRID, *_NEAREST)
+        ("vector_column", "vector", "text_column", "query"), (*_FOUND, *OF_BOTH, *_NEAREST)
     ),
     "lance_vector_join": TableFunction(
         ("vector_column", "queries"), (*_FOUND, "query_column", "query_filter", *_NEAREST)
@@ -69,7 +70,7 @@ SEARCHES: Final[Mapping[str, TableFunction]] = {
         (
             *("vector_column", "vector", "text_column", "query", "k", "filter"),
             *PLACE,
-            *_HYBRID,
+            *OF_BOTH,
             *("metric", "nprobs", "nprobes", "refine_factor", "use_index"),
         ),
     ),

@@ -18,6 +18,7 @@ from sqlglot import exp
 from lance_sql.format.schema.from_arrow import logical_type
 from lance_sql.one_sql import json_conditions
 from lance_sql.providers.adapter import Adapter
+from lance_sql.reads.scan.predicates.build import MIRRORED
 from lance_sql.values.sql_text import identifier, literal
 from lance_sql.values.sql_tree import has_only
 
@@ -29,7 +30,6 @@ _COMPARED: Final[Mapping[type[exp.Expr], str]] = {
     exp.GT: ">",
     exp.GTE: ">=",
 }
-_MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _BELOW: Final = ("=", "<", "<=")
 """Comparisons that are false for NaN in every engine."""
 _MOST_DIGITS: Final = 15
@@ -117,7 +117,7 @@ class _Filter:
     def _compared(self, node: exp.Expr, *, is_negated: bool) -> str | None:
         left, right, sign = node.this, node.expression, _COMPARED[type(node)]
         if isinstance(right, exp.Column):
-            left, right, sign = right, left, _MIRRORED[sign]
+            left, right, sign = right, left, MIRRORED[sign]
         column = self._column(left)
         if column is None:
             return None

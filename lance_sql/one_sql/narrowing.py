@@ -18,10 +18,10 @@ from sqlglot.optimizer.scope import traverse_scope
 from lance_sql.dataset import Dataset
 from lance_sql.errors import TABLE_ERRORS
 from lance_sql.format.schema.types import declared_field, is_json
-from lance_sql.one_sql.asked_columns import mark_named, used_columns
-from lance_sql.one_sql.asked_rows import conditions
 from lance_sql.one_sql.exact_filters import exact_filter
 from lance_sql.one_sql.json_conditions import has_members
+from lance_sql.one_sql.pushed_conditions import conditions
+from lance_sql.one_sql.used_columns import mark_named, used_columns
 from lance_sql.providers.adapter import Adapter
 from lance_sql.providers.sources import Source
 from lance_sql.values.sql_tree import has_only
@@ -59,7 +59,7 @@ _KNOWN: Final[Mapping[type[exp.Expr], frozenset[str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Needed:
     """Columns and rows of a table that a query may use.
 
     columns: in lower case
@@ -78,10 +78,10 @@ def narrowed(
     query: the query, in which each source has its own name
     names: a superset of the columns that it uses, in lower case; None if unknown
     """
-    asked_by_table = asked(query, {name: _schema(source) for name, source in sources.items()}, engine) or {}
+    needed_by_table = needed(query, {name: _schema(source) for name, source in sources.items()}, engine) or {}
     narrowed_sources = {}
     for name, source in sources.items():
-        wanted = asked_by_table.get(name)
+        wanted = needed_by_table.get(name)
         columns = names if wanted is None else wanted.columns if names is None else names & wanted.columns
         if columns is not None:
             source = replace(source, columns=tuple(each for each in _schema(source).names if each.lower() in columns))
@@ -95,9 +95,9 @@ def with_members(query: exp.Expr, sources: Mapping[str, Source], engine: Adapter
 
     query: as for `narrowed`
     """
-    asked_by_table = asked(query, {name: _schema(source) for name, source in sources.items()}, engine) or {}
+    needed_by_table = needed(query, {name: _schema(source) for name, source in sources.items()}, engine) or {}
     return {
-        name: _filtered(source, asked_by_table[name].where) if name in asked_by_table else source
+        name: _filtered(source, needed_by_table[name].where) if name in needed_by_table else source
         for name, source in sources.items()
     }
 
@@ -124,7 +124,7 @@ def _filtered(source: Source, where: str | None) -> Source:
     return replace(source, where=whole)
 
 
-def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema], engine: Adapter) -> Mapping[str, Asked] | None:
+def needed(query: exp.Expr, schemas: Mapping[str, pa.Schema], engine: Adapter) -> Mapping[str, Needed] | None:
     """Returns the columns and rows that a query may use of each of its tables; None if that is unclear.
 
     schemas: by the names of tables, each of which is in the query once
@@ -147,7 +147,7 @@ def asked(query: exp.Expr, schemas: Mapping[str, pa.Schema], engine: Adapter) ->
     # the engine looks for the columns that a star leaves out
     left_out = {each.name.lower() for star in query.find_all(exp.Star) for each in star.args.get("except_") or ()}
     return {
-        name: Asked(
+        name: Needed(
             frozenset(used[name] | (left_out & set(lower[name]))),
             _where(conditions_by_table.get(name, ()), schema, engine),
         )

@@ -20,10 +20,9 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, at
 from lance_sql.runtime.caches import LruCache, alive
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Store, check_path, check_ranges
-from lance_sql.store.delegating import DelegatingStore
+from lance_sql.store.delegating import IMMUTABLE, DelegatingStore
 from lance_sql.store.disk_cache import DEFAULT_BYTES, CachedFile, DiskCache
 
-_FOLDERS: Final = ("data/", "_deletions/", "_indices/")
 _VERSIONS: Final = "_versions"
 _MOST_SIZES: Final = 65_536
 _MOST_MANIFESTS: Final = 256
@@ -67,7 +66,7 @@ class CachedStore(DelegatingStore):
         if listed is not None and listed.tag is not None and listed.size:
             return self._manifest(listed, listed.size, listed.tag, num_bytes)
         is_told = size is not None
-        if not is_told and path.startswith(_FOLDERS):
+        if not is_told and path.startswith(IMMUTABLE):
             size = self._cache.size_of(self._files.uri, path)
         cached = self._cached_file(path, size)
         if cached is not None and size is not None:
@@ -111,7 +110,7 @@ class CachedStore(DelegatingStore):
         return file_size, content
 
     def _cached_file(self, path: str, size: int | None) -> CachedFile | None:
-        if not size or not path.startswith(_FOLDERS):
+        if not size or not path.startswith(IMMUTABLE):
             return None
         return self._cache.file(self._files.uri, path, size)
 

@@ -22,9 +22,8 @@ from lance_sql.store import checksums
 from lance_sql.store.canonical import canonical_location
 from lance_sql.store.checksums import BLOCK_BYTES, Checksum
 from lance_sql.store.contract import ByteRange, MappedFile, Store, check_ranges
-from lance_sql.store.delegating import DelegatingStore
+from lance_sql.store.delegating import IMMUTABLE, DelegatingStore
 
-_FOLDERS: Final = ("data/", "_deletions/", "_indices/")
 _HASH_BYTES: Final = 8
 
 
@@ -63,10 +62,10 @@ class ComparedStore(DelegatingStore):
         return min(self._files.gap, BLOCK_BYTES)
 
     def local_path(self, path: str) -> str | None:
-        return None if path.startswith(_FOLDERS) else self._files.local_path(path)
+        return None if path.startswith(IMMUTABLE) else self._files.local_path(path)
 
     def mapped(self, path: str) -> MappedFile | None:
-        return None if path.startswith(_FOLDERS) else self._files.mapped(path)
+        return None if path.startswith(IMMUTABLE) else self._files.mapped(path)
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         checksum = self._checksum(path)
@@ -120,7 +119,7 @@ class ComparedStore(DelegatingStore):
 
     def _checksum(self, path: str) -> Checksum | None:
         """Returns the checksum of a file; None if it has none."""
-        if not path.startswith(_FOLDERS) or _without.get((self.location, path)):
+        if not path.startswith(IMMUTABLE) or _without.get((self.location, path)):
             return None
         known = _recorded.get(self.location)
         if known is None or path not in known.files:

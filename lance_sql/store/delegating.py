@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from typing import Final
 
 import pyarrow as pa
 
 from lance_sql.store.contract import ByteRange, MappedFile, ObjectInfo, PutMode, Sink, Store
+
+IMMUTABLE: Final = ("data/", "_deletions/", "_indices/")
+"""Folders of files that are written once, under new names."""
 
 
 class DelegatingStore:

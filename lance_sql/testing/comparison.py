@@ -12,7 +12,7 @@ from lance_sql.health.differences.column_rule import ColumnRule
 from lance_sql.health.differences.compared_columns import SharedColumns
 from lance_sql.health.differences.differing_rows import RowDifferences
 from lance_sql.health.differences.matching import EqualRows, RuledKey
-from lance_sql.health.differences.pairing import Meeting, OnlyAfter, OnlyBefore, Paired, pair
+from lance_sql.health.differences.pairing import LeftOnly, Pair, Paired, RightOnly, pair
 from lance_sql.runtime.progress import Work
 from lance_sql.testing.tables import POSITION, AssertedRows
 from lance_sql.values import keys, selection
@@ -60,7 +60,7 @@ class Comparison:
         return differences
 
 
-def _in_order(before: pa.RecordBatchReader, after: pa.RecordBatchReader) -> Iterator[Meeting]:
+def _in_order(before: pa.RecordBatchReader, after: pa.RecordBatchReader) -> Iterator[Pair]:
     """Yields all rows of both streams; rows at equal positions are pairs."""
     left = selection.empty(before.schema)
     for batch in Work(None).over(after):
@@ -69,7 +69,7 @@ def _in_order(before: pa.RecordBatchReader, after: pa.RecordBatchReader) -> Iter
             if not left.num_rows:
                 following = next(before, None)
                 if following is None:
-                    yield OnlyAfter(right)
+                    yield RightOnly(right)
                     break
                 left = pa.Table.from_batches([following], before.schema)
             count = min(left.num_rows, right.num_rows, _PAIRS_AT_ONCE)
@@ -78,4 +78,4 @@ def _in_order(before: pa.RecordBatchReader, after: pa.RecordBatchReader) -> Iter
             left, right = left.slice(count), right.slice(count)
     for rest in (left, *(pa.Table.from_batches([batch], before.schema) for batch in before)):
         if rest.num_rows:
-            yield OnlyBefore(rest)
+            yield LeftOnly(rest)

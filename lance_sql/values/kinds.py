@@ -12,6 +12,13 @@ from typing import Any, Final, TypeAlias
 
 import pyarrow as pa
 
+NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+"""Of the units of times, coarse to fine."""
+UNITS: Final = tuple(NANOSECONDS)
+NANOSECONDS_PER_DAY: Final = 86_400 * NANOSECONDS["s"]
+EXACT_BITS: Final = {16: 11, 32: 24, 64: 53}
+"""Number of integer bits that floats of a width represent exactly."""
+
 _Make: TypeAlias = Callable[[pa.DataType, Sequence[pa.Field]], pa.DataType]
 
 

@@ -29,6 +29,7 @@ from lance_sql.errors import InvalidArgument, TableNotFound, UnsupportedFeature
 from lance_sql.jobs.applying import missing
 from lance_sql.providers import register
 from lance_sql.providers.dbt.cursors import ModelRun, source_of
+from lance_sql.providers.table_functions import PLACE
 from lance_sql.store.access import access_options
 
 __all__ = ["PACKAGE", "Plugin"]
@@ -36,8 +37,7 @@ __all__ = ["PACKAGE", "Plugin"]
 PACKAGE: Final = os.path.join(os.path.dirname(os.path.abspath(__file__)), "package")
 """The folder of the dbt package with the materialization."""
 
-_TIME_TRAVEL: Final = ("version", "tag", "branch", "as_of")
-_OF_SOURCES: Final = (*_TIME_TRAVEL, "plugin", "path", "cursor", "start", "mode", "materialization", "save_mode")
+_OF_SOURCES: Final = (*PLACE, "plugin", "path", "cursor", "start", "mode", "materialization", "save_mode")
 _STRATEGIES: Final = ("overwrite", "append", "merge", "apply_changes")
 _OTHER_ROWS: Final = (
     *("incremental_predicates", "predicates", "merge_clauses", "merge_exclude_columns", "merge_insert_condition"),
@@ -98,7 +98,7 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
             )
         if "path" not in options:
             raise InvalidArgument(f"Source {source_config.name}: meta has no path of a Lance table")
-        travel = {name: options[name] for name in _TIME_TRAVEL if options.get(name) is not None}
+        travel = {name: options[name] for name in PLACE if options.get(name) is not None}
         dataset = lance_sql.open(options["path"], **self._access, **travel)
         if "cursor" not in options:
             from lance_sql.providers.duckdb.tables import table

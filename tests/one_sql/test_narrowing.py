@@ -15,7 +15,7 @@ import sqlglot
 
 import lance_sql
 from lance_sql.dataset import Dataset
-from lance_sql.one_sql.narrowing import Asked, asked
+from lance_sql.one_sql.narrowing import Needed, needed
 from lance_sql.providers.adapter import named
 
 _QUERIES_OF_A_SEED = 40
@@ -182,7 +182,7 @@ def check(folder: Path, seed: int) -> tuple[int, int, int]:
         text = queries.query()
         tree = sqlglot.parse_one(text, dialect="duckdb")
         names = _with_own_names(tree)
-        found = asked(tree, {name: datasets[table].schema for name, table in names.items()}, named("spark"))
+        found = needed(tree, {name: datasets[table].schema for name, table in names.items()}, named("spark"))
         connection = duckdb.connect()
         for name, table in names.items():
             connection.register(name, tables()[table])
@@ -202,7 +202,7 @@ def check(folder: Path, seed: int) -> tuple[int, int, int]:
     return known, columns, filters
 
 
-def _narrow(dataset: Dataset, wanted: Asked) -> pa.Table:
+def _narrow(dataset: Dataset, wanted: Needed) -> pa.Table:
     names = [name for name in dataset.schema.names if name.lower() in wanted.columns]
     return dataset.scan(names or ["_rowid"], wanted.where).to_table()
 
@@ -228,7 +228,7 @@ def test_an_order_by_all_keeps_all() -> None:
         "SELECT a FROM (SELECT * FROM t GROUP BY ALL)",
     ):
         for dialect in ("duckdb", "spark"):
-            assert asked(sqlglot.parse_one(text, dialect=dialect), schemas, named("spark")) is None
+            assert needed(sqlglot.parse_one(text, dialect=dialect), schemas, named("spark")) is None
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_an_order_by_all_keeps_all() -> None:
 def test_rows_that_are_only_counted_need_no_star(inside: str, wanted: set[str]) -> None:
     schemas = {"t": pa.schema([("a", pa.int64())]), "u": pa.schema([(name, pa.int64()) for name in "abc"])}
     for dialect in ("duckdb", "spark"):
-        found = asked(
+        found = needed(
             sqlglot.parse_one(f"SELECT t.a FROM t WHERE EXISTS ({inside})", dialect=dialect), schemas, named("spark")
         )
         assert found is not None

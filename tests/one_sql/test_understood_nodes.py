@@ -15,9 +15,9 @@ import sqlglot
 from sqlglot import exp
 
 from lance_sql.errors import UnsupportedFeature
-from lance_sql.one_sql import asked_rows, exact_filters, narrowing
+from lance_sql.one_sql import exact_filters, narrowing, pushed_conditions
 from lance_sql.one_sql.exact_filters import exact_filter
-from lance_sql.one_sql.narrowing import asked, has_known_parts
+from lance_sql.one_sql.narrowing import has_known_parts, needed
 from lance_sql.providers.adapter import named
 from lance_sql.reads.scan.predicates import sql_conditions, sql_operand, sql_operands
 from lance_sql.reads.scan.predicates.sql import from_sql
@@ -130,12 +130,12 @@ def test_a_query_of_another_kind_is_not_narrowed() -> None:
             assert not has_known_parts(query), kind
 
 
-@pytest.mark.parametrize(("kind", "name"), _others(asked_rows._PASSED), ids=str)
+@pytest.mark.parametrize(("kind", "name"), _others(pushed_conditions._PASSED), ids=str)
 def test_rows_are_not_filtered_below_another_argument(kind: type[exp.Expr], name: str) -> None:
     node = kind()
-    assert has_only(node, asked_rows._PASSED)
+    assert has_only(node, pushed_conditions._PASSED)
     node.set(name, exp.true())
-    assert not asked_rows._is_passed(node)
+    assert not pushed_conditions._is_passed(node)
 
 
 @pytest.mark.parametrize(
@@ -155,20 +155,20 @@ def test_rows_are_not_filtered_below_another_argument(kind: type[exp.Expr], name
     ],
 )
 def test_columns_that_a_query_may_use(select: str, columns: set[str] | None) -> None:
-    found = asked(sqlglot.parse_one(f"SELECT {select} FROM t", dialect="spark"), {"t": SCHEMA}, named("spark"))
+    found = needed(sqlglot.parse_one(f"SELECT {select} FROM t", dialect="spark"), {"t": SCHEMA}, named("spark"))
     assert (None if found is None else set(found["t"].columns)) == columns
 
 
 def test_an_inner_star_without_some_columns_keeps_them_for_the_engine() -> None:
     query = sqlglot.parse_one("SELECT a FROM (SELECT * EXCEPT (s) FROM t) AS x", dialect="spark")
-    found = asked(query, {"t": SCHEMA}, named("spark"))
+    found = needed(query, {"t": SCHEMA}, named("spark"))
     assert found is not None
     assert found["t"].columns == {"a", "s"}
 
 
 def test_columns_with_other_names_are_not_narrowed() -> None:
     query = sqlglot.parse_one("SELECT x.b FROM t AS x (b, a, c, d) WHERE x.a = 'v'", dialect="spark")
-    assert asked(query, {"t": SCHEMA}, named("spark")) is None
+    assert needed(query, {"t": SCHEMA}, named("spark")) is None
     assert not has_known_parts(query)
 
 

@@ -19,10 +19,7 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.conversion import convert
 from lance_sql.values import kinds
 
-_UNITS: Final = ("s", "ms", "us", "ns")
 _MOST_DIGITS: Final = 76
-_EXACT_BITS: Final = {16: 11, 32: 24, 64: 53}
-"""Number of integer bits that floats of a width represent exactly."""
 
 
 def common_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
@@ -110,7 +107,7 @@ def _numbers(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
         number, other = (a, b) if pa.types.is_floating(a) else (b, a)
         if not pa.types.is_integer(other):
             return None
-        return number if other.bit_width <= _EXACT_BITS[number.bit_width] else pa.float64()
+        return number if other.bit_width <= kinds.EXACT_BITS[number.bit_width] else pa.float64()
     if pa.types.is_integer(a) and pa.types.is_integer(b):
         return _integer(a, b)
     digits = [_digits(type) for type in (a, b)]
@@ -147,7 +144,7 @@ def _moments(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
         return None
     if not stamps:
         return pa.date32()
-    unit = max((type.unit for type in stamps), key=_UNITS.index)
+    unit = max((type.unit for type in stamps), key=kinds.UNITS.index)
     zones = {None if type not in stamps else type.tz for type in (a, b)}
     if zones == {None}:
         return pa.timestamp(unit)
@@ -159,7 +156,7 @@ def _clocks(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
     if pa.types.is_time(a) and pa.types.is_time(b):
         return pa.time64("ns" if "ns" in (a.unit, b.unit) else "us")
     if pa.types.is_duration(a) and pa.types.is_duration(b):
-        return pa.duration(max(a.unit, b.unit, key=_UNITS.index))
+        return pa.duration(max(a.unit, b.unit, key=kinds.UNITS.index))
     return None
 
 

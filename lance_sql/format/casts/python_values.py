@@ -34,7 +34,6 @@ _ERRORS: Final = (pa.ArrowException, TypeError, ValueError, OverflowError, Attri
 """Errors that Arrow raises for values that it cannot convert."""
 
 _NONE: Final = type(None)
-_NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
 
 
 def array(values: Sequence[Any], type: pa.DataType, name: str) -> pa.Array:
@@ -242,7 +241,7 @@ _FRACTION: Final = "it has a fraction of the unit: round it first"
 def _is_whole(microseconds: int, value: Any, unit: str) -> bool:
     """Whether a time is a whole number of units. Those of pandas have nanoseconds."""
     nanoseconds = getattr(value, "nanosecond", getattr(value, "nanoseconds", 0))
-    return bool((microseconds * 1000 + nanoseconds) % _NANOSECONDS[unit] == 0)
+    return bool((microseconds * 1000 + nanoseconds) % kinds.NANOSECONDS[unit] == 0)
 
 
 def _of_struct(value: Any, *, members: Mapping[str, _Kept | None]) -> str | None:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 import pyarrow as pa
 
 from lance_sql.values import kinds
 from lance_sql.values.arrays import I64
-
-_NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-_DAY: Final = 86_400 * 10**9
 
 
 def are_moments(source: pa.DataType, target: pa.DataType) -> bool:
@@ -41,8 +36,8 @@ def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
     counts, unit = (_lengths(array, wanted), wanted) if pa.types.is_interval(source) else _counts(array)
     if pa.types.is_timestamp(source) and not pa.types.is_timestamp(target):
         # a time before the epoch belongs to the day before
-        days, of_day = np.divmod(counts, _DAY // unit)
-        counts, unit = (of_day, unit) if pa.types.is_time(target) else (days, _DAY)
+        days, of_day = np.divmod(counts, kinds.NANOSECONDS_PER_DAY // unit)
+        counts, unit = (of_day, unit) if pa.types.is_time(target) else (days, kinds.NANOSECONDS_PER_DAY)
     if unit >= wanted:
         factor = unit // wanted
         limits = np.iinfo(width)
@@ -62,8 +57,8 @@ def convert(array: pa.Array, target: pa.DataType) -> pa.Array:
 def _unit(type: pa.DataType) -> int:
     """Returns the unit in nanoseconds."""
     if pa.types.is_date(type):
-        return _DAY if pa.types.is_date32(type) else _NANOSECONDS["ms"]
-    return _NANOSECONDS[type.unit]
+        return kinds.NANOSECONDS_PER_DAY if pa.types.is_date32(type) else kinds.NANOSECONDS["ms"]
+    return kinds.NANOSECONDS[type.unit]
 
 
 def _counts(array: pa.Array) -> tuple[I64, int]:
@@ -84,10 +79,12 @@ def _lengths(array: pa.Array, unit: int) -> I64:
     rest, below = np.divmod(values["nanoseconds"], unit)
     if below.any():
         raise pa.ArrowInvalid("an interval is not a whole number of units")
-    whole_days = days * (_DAY // unit)
+    whole_days = days * (kinds.NANOSECONDS_PER_DAY // unit)
     total = whole_days + rest
     # detects overflow of the product or the sum by reversing it
-    if (whole_days // (_DAY // unit) != days).any() or ((whole_days ^ total) & (rest ^ total) < 0).any():
+    if (whole_days // (kinds.NANOSECONDS_PER_DAY // unit) != days).any() or (
+        (whole_days ^ total) & (rest ^ total) < 0
+    ).any():
         raise pa.ArrowInvalid("an interval is out of range")
     lengths: I64 = total
     return lengths

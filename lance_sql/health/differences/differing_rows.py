@@ -15,7 +15,7 @@ from lance_sql.changes.images import CHANGE_TYPE, DELETE, INSERT, POSTIMAGE, PRE
 from lance_sql.format.casts.common_type import plain, to_type
 from lance_sql.health.differences.compared_columns import SharedColumns
 from lance_sql.health.differences.difference import Cell, UpdatedRow
-from lance_sql.health.differences.pairing import Meeting, OnlyAfter, OnlyBefore, Paired, UniqueKey, pair
+from lance_sql.health.differences.pairing import LeftOnly, Pair, Paired, RightOnly, UniqueKey, pair
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.values import selection
 from lance_sql.values.arrays import BoolMask
@@ -103,17 +103,17 @@ class RowDifferences:
         """Number of inserted, deleted and updated rows."""
         return self.num_inserted + self.num_deleted + self.num_updated
 
-    def add(self, meetings: Iterable[Meeting], *, counts_rewritten: bool) -> None:
+    def add(self, meetings: Iterable[Pair], *, counts_rewritten: bool) -> None:
         """Records the result of pairing.
 
         counts_rewritten: pairs without a difference count as rewritten
         """
         for each in meetings:
             match each:
-                case OnlyBefore(rows):
+                case LeftOnly(rows):
                     self.num_deleted += rows.num_rows
                     self.deleted.add(rows)
-                case OnlyAfter(rows):
+                case RightOnly(rows):
                     self.num_inserted += rows.num_rows
                     self.inserted.add(rows)
                 case Paired(before, after):

@@ -47,16 +47,16 @@ class Paired:
 
 
 @dataclass(frozen=True)
-class OnlyBefore:
+class LeftOnly:
     rows: pa.Table
 
 
 @dataclass(frozen=True)
-class OnlyAfter:
+class RightOnly:
     rows: pa.Table
 
 
-Meeting = Paired | OnlyBefore | OnlyAfter
+Pair = Paired | LeftOnly | RightOnly
 
 
 class Matcher(Protocol):
@@ -106,7 +106,7 @@ class UniqueKey:
 
 def pair(
     before: pa.RecordBatchReader, after: pa.RecordBatchReader, matcher: Matcher, *, memory_bytes: int = MEMORY_BYTES
-) -> Iterator[Meeting]:
+) -> Iterator[Pair]:
     """Yields all rows of both streams, each once; without pairs that cannot differ.
 
     raises: as the matcher
@@ -191,13 +191,13 @@ class _Spill:
         return os.path.join(self._folder, f"{number}.arrow")
 
 
-def _pair(before: pa.Table, after: pa.Table, matcher: Matcher) -> Iterator[Meeting]:
+def _pair(before: pa.Table, after: pa.Table, matcher: Matcher) -> Iterator[Pair]:
     """Pairs rows in memory, in the order of `after`."""
     at_before, at_after = matcher.pairs(before, after)
     for start in range(0, len(at_after) * matcher.pairs_may_differ, _PAIRS_AT_ONCE):
         part = slice(start, start + _PAIRS_AT_ONCE)
         yield Paired(selection.take(before, pa.array(at_before[part])), selection.take(after, pa.array(at_after[part])))
-    for kind, table, paired in ((OnlyBefore, before, at_before), (OnlyAfter, after, at_after)):
+    for kind, table, paired in ((LeftOnly, before, at_before), (RightOnly, after, at_after)):
         rest = np.delete(np.arange(table.num_rows), paired)
         if len(rest):
             yield kind(selection.take(table, pa.array(rest)))

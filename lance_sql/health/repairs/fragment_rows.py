@@ -43,7 +43,7 @@ class ReadableRows:
 
 
 @dataclass
-class FragmentRows:
+class FragmentReader:
     """Reader of the readable rows of a fragment.
 
     scan_of: returns a scan of columns

@@ -22,7 +22,7 @@ from lance_sql.errors import TABLE_ERRORS, CorruptFile, InvalidArgument
 from lance_sql.format import file_versions
 from lance_sql.format.schema.primary_key import nullable
 from lance_sql.format.schema.types import declared_field
-from lance_sql.health.repairs.fragment_rows import FragmentRows, ReadableRows, nulls
+from lance_sql.health.repairs.fragment_rows import FragmentReader, ReadableRows, nulls
 from lance_sql.health.repairs.losses import Losses, Salvage
 from lance_sql.health.verification import Problem, verify
 from lance_sql.jobs.writing import write
@@ -165,7 +165,7 @@ class _Reading:
             if not fragment.files:
                 self.losses.add(fragment.id, None, live, CorruptFile(_NO_FILES))
             return
-        rows = FragmentRows(self.scan_of, opened, readable, stored, self.losses, null_cells=self.null_cells)
+        rows = FragmentReader(self.scan_of, opened, readable, stored, self.losses, null_cells=self.null_cells)
         rows.lost.update(self._doubtful(opened))
         for readable_rows in rows.batches(live, _batch_rows(opened, readable)):
             yield from self._as_batch(readable_rows)

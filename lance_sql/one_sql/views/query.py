@@ -30,6 +30,7 @@ from lance_sql.providers.sources import Source
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.location import table_name
+from lance_sql.values import kinds
 from lance_sql.values.sql_text import literal
 from lance_sql.values.typed_sql import OwnQuery, joined
 
@@ -202,14 +203,13 @@ def _is_own(name: str) -> bool:
 
 
 _OWN: Final = "__lance_"
-_UNITS: Final = ("s", "ms", "us", "ns")
 
 
 def _is_cut(source: pa.DataType, target: pa.DataType) -> bool:
     """Whether times of one type have a finer unit than those of the other."""
     if not (pa.types.is_timestamp(source) and pa.types.is_timestamp(target)):
         return False
-    return _UNITS.index(source.unit) > _UNITS.index(target.unit)
+    return kinds.UNITS.index(source.unit) > kinds.UNITS.index(target.unit)
 
 
 @cache

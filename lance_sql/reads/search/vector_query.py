@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.format.index_files.vector_index import METRICS
 from lance_sql.reads.scan.predicates import Predicate
 from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.search import exact, indexed
@@ -20,7 +21,6 @@ from lance_sql.reads.search.vector_segments import NO_INDEX, ColumnIndex, column
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import kinds
 
-METRICS: Final = ("l2", "cosine", "dot", "hamming")
 """Distance metrics, by their numbers in kernels and in index files. l2 is squared, dot is 1 - the product."""
 
 _MOST_ROWS: Final = 2**32

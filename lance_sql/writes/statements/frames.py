@@ -18,8 +18,8 @@ from lance_sql.format.casts.conversion import convert
 from lance_sql.format.casts.lossless import is_lossless
 from lance_sql.format.schema.extensions import with_extensions
 from lance_sql.format.schema.from_arrow import storage
+from lance_sql.values import kinds
 
-_EXACT_BITS: Final = {16: 11, 32: 24, 64: 53}
 """Integers of so many bits have floats of their own, by the width of the float."""
 
 _NOT_OF_ARROW: Final = {"Int128": "Int64 or Decimal", "Object": "String, Binary or another type of values"}
@@ -205,7 +205,7 @@ def _check_exact(array: pa.Array) -> None:
     """
     import pyarrow.compute as pc
 
-    limit = 2.0 ** _EXACT_BITS[array.type.bit_width]
+    limit = 2.0 ** kinds.EXACT_BITS[array.type.bit_width]
     large = pc.greater(pc.abs(array.cast(pa.float64())), limit)
     if pc.any(large).as_py():
         value = pc.filter(array, large)[0].as_py()

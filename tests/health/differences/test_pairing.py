@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.health.differences.pairing import OnlyAfter, OnlyBefore, Paired, UniqueKey, pair
+from lance_sql.health.differences.pairing import LeftOnly, Paired, RightOnly, UniqueKey, pair
 
 
 def reader(table: pa.Table) -> pa.RecordBatchReader:
@@ -25,9 +25,9 @@ def met(before: pa.Table, after: pa.Table, key: list[str], memory_bytes: int) ->
         match each:
             case Paired(old, new):
                 found.update(repr(rows) for rows in zip(old.to_pylist(), new.to_pylist(), strict=True))
-            case OnlyBefore(rows):
+            case LeftOnly(rows):
                 found.update(repr((row, None)) for row in rows.to_pylist())
-            case OnlyAfter(rows):
+            case RightOnly(rows):
                 found.update(repr((None, row)) for row in rows.to_pylist())
     return found
 
@@ -77,7 +77,7 @@ def test_keys_of_every_type_meet(keys: pa.Array, memory_bytes: int) -> None:
     pairs = [each for each in found if isinstance(each, Paired)]
     assert all(each.before.equals(each.after) for each in pairs)
     assert sum(each.after.num_rows for each in pairs) == len(keys) - 1
-    assert [each.rows.num_rows for each in found if isinstance(each, OnlyBefore)] == [1]
+    assert [each.rows.num_rows for each in found if isinstance(each, LeftOnly)] == [1]
 
 
 def test_nan_is_equal_to_itself() -> None:

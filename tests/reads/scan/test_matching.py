@@ -18,7 +18,7 @@ from lance_sql.dataset import Dataset
 from lance_sql.format.layouts.matching import KEY_BYTES, KeyRange
 from lance_sql.reads.scan.batches import FragmentRun
 from lance_sql.reads.scan.plan import ReadPlan
-from lance_sql.reads.scan.predicates import ColumnTest, evaluate, from_sql, steps
+from lance_sql.reads.scan.predicates import ColumnCondition, evaluate, from_sql, steps
 from lance_sql.reads.scan.stream import filter, runs
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values.row_ranges import RowRanges
@@ -261,8 +261,8 @@ def test_many_alternatives_are_left_to_arrow(table: Dataset, rows: pa.Table) -> 
     assert len(rest.columns if rest is not None else ()) == 2
 
 
-def column_tests(condition: str, schema: pa.Schema) -> list[ColumnTest]:
-    found = [step for step in steps(from_sql(condition, schema, table="t")) or [] if isinstance(step, ColumnTest)]
+def column_tests(condition: str, schema: pa.Schema) -> list[ColumnCondition]:
+    found = [step for step in steps(from_sql(condition, schema, table="t")) or [] if isinstance(step, ColumnCondition)]
     assert found
     return found
 

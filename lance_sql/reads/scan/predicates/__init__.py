@@ -41,7 +41,7 @@ from .tree import (
 )
 from .value_tests import (
     AnyOf as AnyOf,
-    ColumnTest as ColumnTest,
+    ColumnCondition as ColumnCondition,
     PairTest as PairTest,
     RestTest as RestTest,
     Step as Step,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +16,6 @@ import pyarrow as pa
 from lance_sql.values import kinds
 
 from .constants import Constant, Day, Instant, TimeOfDay, plain_type
-
-_UNITS: Final = ("s", "ms", "us", "ns")
 
 
 def common_type(types: Iterable[pa.DataType]) -> pa.DataType | None:
@@ -79,5 +76,5 @@ def _moment(types: list[pa.DataType]) -> pa.DataType:
     stamps = [type for type in types if pa.types.is_timestamp(type)]
     if not stamps:
         return types[0]
-    unit = max((type.unit for type in stamps), key=_UNITS.index)
+    unit = max((type.unit for type in stamps), key=kinds.UNITS.index)
     return pa.timestamp(unit, "UTC" if any(type.tz is not None for type in stamps) else None)

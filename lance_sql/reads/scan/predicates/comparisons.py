@@ -17,7 +17,7 @@ from lance_sql.format.casts import rounding
 from lance_sql.values import kinds
 
 from .build import MIRRORED
-from .constants import UNIT_NANOSECONDS, plain_type
+from .constants import plain_type
 from .tree import Value
 
 _KERNELS: Final = {
@@ -166,7 +166,7 @@ def _exact_times(array: pa.Array) -> pa.Array:
     else:
         storage = pa.int32() if type.bit_width == 32 else pa.int64()
         unit = "ms" if pa.types.is_date64(type) else type.unit
-        number, factor = array.view(storage).cast(pa.int64()), UNIT_NANOSECONDS[unit]
+        number, factor = array.view(storage).cast(pa.int64()), kinds.NANOSECONDS[unit]
     # 19 digits of int64 and 14 of a day's nanoseconds stay below 38.
     product = pc.multiply(number.cast(pa.decimal128(19, 0)), pa.scalar(Decimal(factor), pa.decimal128(14, 0)))
     return product.cast(pa.decimal128(38, 0))

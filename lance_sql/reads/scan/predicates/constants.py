@@ -48,8 +48,6 @@ Constant: TypeAlias = bool | int | float | np.float32 | Decimal | str | bytes | 
 """A float is a double, an np.float32 a single: SQL compares them differently."""
 
 
-UNIT_NANOSECONDS: Final = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
-NANOSECONDS_PER_DAY: Final = 86_400 * 10**9
 # More than the digits of every number type, so that a hostile exponent costs no memory.
 MAX_EXPONENT: Final = 400
 
@@ -111,8 +109,8 @@ def from_stored(value: Value, type: pa.DataType) -> Constant:
 def unit_nanoseconds(type: pa.DataType) -> int:
     """Returns the length of a unit of a date, time, timestamp or duration type."""
     if pa.types.is_date32(type):
-        return NANOSECONDS_PER_DAY
-    return UNIT_NANOSECONDS["ms" if pa.types.is_date64(type) else type.unit]
+        return kinds.NANOSECONDS_PER_DAY
+    return kinds.NANOSECONDS["ms" if pa.types.is_date64(type) else type.unit]
 
 
 def text(constant: Constant) -> str:

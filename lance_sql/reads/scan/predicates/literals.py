@@ -16,8 +16,6 @@ from lance_sql.values import kinds
 from . import timestamps
 from .constants import (
     MAX_EXPONENT,
-    NANOSECONDS_PER_DAY,
-    UNIT_NANOSECONDS,
     Constant,
     Day,
     Instant,
@@ -44,7 +42,7 @@ def parse(value: str, type: pa.DataType) -> Constant:
         return _parse_bytes(value, type)
     if pa.types.is_date(type):
         nanoseconds = timestamps.parse_timestamp(value)
-        return None if nanoseconds is None else Day(nanoseconds // NANOSECONDS_PER_DAY)
+        return None if nanoseconds is None else Day(nanoseconds // kinds.NANOSECONDS_PER_DAY)
     if pa.types.is_timestamp(type):
         nanoseconds = timestamps.parse_timestamp(value)
         # text represents instants in microseconds, regardless of the column
@@ -62,7 +60,7 @@ def _to_unit(nanoseconds: int, unit: str) -> int:
     if unit == "ns":
         return nanoseconds
     microseconds = nanoseconds // 1000
-    length = UNIT_NANOSECONDS[unit] // 1000
+    length = kinds.NANOSECONDS[unit] // 1000
     whole = (2 * abs(microseconds) + length) // (2 * length)
     return int(math.copysign(1, microseconds)) * whole * length * 1000
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from lance_sql.values.arrays import BoolMask
 
+from .build import OPPOSITE
 from .numbers import compared
 from .numbers import numbers as stored_numbers
 from .tree import And, ColumnRef, Compare, Const, In, IsNan, IsNull, Literal, Not, Or, Path, Predicate, TextMatch, Value
@@ -31,8 +32,6 @@ _LIMITS: Final = {
     pa.from_numpy_dtype(name): np.iinfo(name)
     for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 }
-
-_NEGATED: Final = {"=": "<>", "<>": "=", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 def may_match(predicate: Predicate, statistics: Mapping[Path, PageStatistics], num_pages: int) -> Pages:
@@ -63,7 +62,7 @@ def _certain(predicate: Predicate, statistics: Mapping[Path, PageStatistics], nu
             return _certain(argument, statistics, num_pages, not answer)
         case Compare(op, ColumnRef(path), Literal(value)) if path in statistics:
             known = statistics[path]
-            return _have_no_nulls(known) & ~_may_compare(_NEGATED[op] if answer else op, known, value)
+            return _have_no_nulls(known) & ~_may_compare(OPPOSITE[op] if answer else op, known, value)
         case In(ColumnRef(path), values, _, has_null) if path in statistics and not (answer or has_null):
             known = statistics[path]
             return _have_no_nulls(known) & ~_may_be_one_of(known, values)
@@ -84,7 +83,7 @@ def _possible(predicate: Predicate, statistics: Mapping[Path, PageStatistics], n
         case Not(argument):
             return _possible(argument, statistics, num_pages, not answer)
         case Compare(op, ColumnRef(path), Literal(value)) if path in statistics:
-            return _may_compare(op if answer else _NEGATED[op], statistics[path], value)
+            return _may_compare(op if answer else OPPOSITE[op], statistics[path], value)
         case In(ColumnRef(path), values) if path in statistics and answer:
             return _may_be_one_of(statistics[path], values)
         case TextMatch("prefix", ColumnRef(path), pattern) if path in statistics and answer:

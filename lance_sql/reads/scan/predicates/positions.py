@@ -23,7 +23,6 @@ from lance_sql.values import kinds
 from . import literals
 from .constants import (
     MAX_EXPONENT,
-    NANOSECONDS_PER_DAY,
     Constant,
     Day,
     Instant,
@@ -192,7 +191,7 @@ def _decimal(unscaled: int, scale: int) -> Decimal:
 def _locate_time(constant: Constant, type: pa.DataType) -> Position | None:
     match constant:
         case Day(days) if kinds.has_date(type):
-            nanoseconds = days * NANOSECONDS_PER_DAY
+            nanoseconds = days * kinds.NANOSECONDS_PER_DAY
         case Instant(nanoseconds) if kinds.has_date(type):
             pass
         case TimeOfDay(nanoseconds) if pa.types.is_time(type):

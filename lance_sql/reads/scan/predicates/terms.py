@@ -47,7 +47,7 @@ def castable(source: pa.DataType, target: pa.DataType) -> bool:
     if pa.types.is_date32(source):
         return bool(pa.types.is_timestamp(target))
     if pa.types.is_timestamp(source):
-        finer = pa.types.is_timestamp(target) and _UNITS.index(target.unit) >= _UNITS.index(source.unit)
+        finer = pa.types.is_timestamp(target) and kinds.UNITS.index(target.unit) >= kinds.UNITS.index(source.unit)
         return bool(pa.types.is_date32(target) or finer)
     if pa.types.is_decimal(source):
         return bool(pa.types.is_float32(target) or pa.types.is_float64(target))
@@ -190,7 +190,6 @@ def _cast(result: pa.DataType, argument: pa.Array) -> pa.Array:
     return argument.cast(result, safe=not pa.types.is_date(result))
 
 
-_UNITS: Final = ("s", "ms", "us", "ns")
 _TRUNCATIONS: Final = ("year", "quarter", "month", "day", "hour", "minute", "second")
 
 FUNCTIONS: Final[dict[str, Function]] = {

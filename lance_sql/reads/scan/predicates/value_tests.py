@@ -18,7 +18,7 @@ from lance_sql.format.layouts.value_codecs import key_order
 from lance_sql.values import kinds
 from lance_sql.values.arrays import BoolMask
 
-from .build import conjunction
+from .build import OPPOSITE, conjunction
 from .evaluation import passing
 from .tree import (
     And,
@@ -48,14 +48,11 @@ MAX_ALTERNATIVES: Final = 32
 # Limit of the kernels for numbers.
 _MAX_DIVISOR: Final = 2**48
 
-_OPPOSITE: Final = {"=": "<>", "<>": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
 _FLOATS: Final = {32: ("<f", "<I"), 64: ("<d", "<Q")}
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnTest:
+class ColumnCondition:
     """A test of a column, or of a member of structs, and the predicates that it represents.
 
     single: tests equivalent to this one if a value passes one of them, or all with `is_all`; empty if there are many
@@ -95,7 +92,7 @@ class AnyOf:
     lists: tuple[tuple[Step, ...], ...]
 
 
-Step: TypeAlias = "ColumnTest | PairTest | RestTest | AnyOf"
+Step: TypeAlias = "ColumnCondition | PairTest | RestTest | AnyOf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +107,8 @@ class _Answers:
         return passing(predicate, self.path, values)
 
 
-def _merged(tests: Sequence[ColumnTest]) -> list[ColumnTest]:
-    merged: list[ColumnTest] = []
+def _merged(tests: Sequence[ColumnCondition]) -> list[ColumnCondition]:
+    merged: list[ColumnCondition] = []
     for test in tests:
         for number, other in enumerate(merged):
             both = _both(other, test)
@@ -156,7 +153,7 @@ def _num_alternatives(steps: Sequence[Step]) -> int:
     """Returns the number of tests that may read rows that others have not excluded."""
     lists = [each for step in steps if isinstance(step, AnyOf) for each in step.lists]
     return sum(len(each) + _num_alternatives(each) for each in lists) + sum(
-        len(step.single) for step in steps if isinstance(step, ColumnTest)
+        len(step.single) for step in steps if isinstance(step, ColumnCondition)
     )
 
 
@@ -181,21 +178,21 @@ def _steps(predicate: Predicate, *, is_true: bool) -> Sequence[Step] | None:
             lists = [part for part in parts if part is not None]
             if isinstance(predicate, And) == is_true:
                 together = [step for part in lists for step in part]
-                tests = [step for step in together if isinstance(step, ColumnTest)]
-                others = [step for step in together if not isinstance(step, ColumnTest)]
+                tests = [step for step in together if isinstance(step, ColumnCondition)]
+                others = [step for step in together if not isinstance(step, ColumnCondition)]
                 # a pair of columns is decoded for the remaining rows
                 return [*_merged(tests), *sorted(others, key=lambda step: isinstance(step, AnyOf))]
             return [AnyOf(tuple(tuple(part) for part in lists))]
         case Compare(op, ColumnRef(left), ColumnRef(right)):
-            return [PairTest(left, op if is_true else _OPPOSITE[op], right)]
+            return [PairTest(left, op if is_true else OPPOSITE[op], right)]
         case Compare(op, Call("modulo", (ColumnRef(path), Literal(int() as divisor))), Literal(int() as value)):
             if 0 < divisor <= _MAX_DIVISOR:
-                return [RestTest(path, divisor, op if is_true else _OPPOSITE[op], value)]
-    test = _column_test(predicate) if is_true else _column_test_of_false(predicate)
+                return [RestTest(path, divisor, op if is_true else OPPOSITE[op], value)]
+    test = _column_condition(predicate) if is_true else _column_condition_of_false(predicate)
     return None if test is None else [test]
 
 
-def _column_test(predicate: Predicate) -> ColumnTest | None:
+def _column_condition(predicate: Predicate) -> ColumnCondition | None:
     wants_null: bool | None = None
     keys: KeyRange | None = None
     strings: StringRange | None = None
@@ -220,38 +217,38 @@ def _column_test(predicate: Predicate) -> ColumnTest | None:
             return None
 
     test = ValueTest(_Answers(path, (predicate,)), keys, wants_null, strings)
-    return ColumnTest(path, test, (predicate,), _tests_of(single))
+    return ColumnCondition(path, test, (predicate,), _tests_of(single))
 
 
 def _tests_of(predicates: Sequence[Predicate]) -> tuple[ValueTest, ...]:
-    tests = [_column_test(each) for each in predicates]
+    tests = [_column_condition(each) for each in predicates]
     return tuple(each.test for each in tests if each is not None)
 
 
-def _column_test_of_false(predicate: Predicate) -> ColumnTest | None:
+def _column_condition_of_false(predicate: Predicate) -> ColumnCondition | None:
     """Returns the test that a row passes if the predicate is false, and not unknown."""
     if isinstance(predicate, IsNull):
-        return _column_test(Not(predicate))
+        return _column_condition(Not(predicate))
     if isinstance(predicate, Not):
         # of IS NULL, which is never unknown
-        return _column_test(predicate.argument)
+        return _column_condition(predicate.argument)
     if isinstance(predicate, Compare):
-        return _column_test(replace(predicate, op=_OPPOSITE[predicate.op]))
-    column_test = _column_test(predicate)
-    if column_test is None:
+        return _column_condition(replace(predicate, op=OPPOSITE[predicate.op]))
+    condition = _column_condition(predicate)
+    if condition is None:
         return None
-    test, opposite = column_test.test, Not(predicate)
+    test, opposite = condition.test, Not(predicate)
     keys = replace(test.keys, inside=not test.keys.inside) if test.keys is not None else None
     strings = replace(test.strings, inside=not test.strings.inside) if test.strings is not None else None
     single: tuple[ValueTest, ...] = ()
-    if isinstance(predicate, In) and column_test.single:
+    if isinstance(predicate, In) and condition.single:
         literals = [Literal(value, predicate.type) for value in predicate.values]
         single = _tests_of([Compare("<>", predicate.operand, literal) for literal in literals])
-    answers = _Answers(column_test.path, (opposite,))
-    return ColumnTest(column_test.path, ValueTest(answers, keys, strings=strings), (opposite,), single, is_all=True)
+    answers = _Answers(condition.path, (opposite,))
+    return ColumnCondition(condition.path, ValueTest(answers, keys, strings=strings), (opposite,), single, is_all=True)
 
 
-def _both(one: ColumnTest, other: ColumnTest) -> ColumnTest | None:
+def _both(one: ColumnCondition, other: ColumnCondition) -> ColumnCondition | None:
     if one.path != other.path:
         return None
     keys: KeyRange | None = None
@@ -263,7 +260,7 @@ def _both(one: ColumnTest, other: ColumnTest) -> ColumnTest | None:
     if keys is None and strings is None:
         return None
     predicates = one.predicates + other.predicates
-    return ColumnTest(one.path, ValueTest(_Answers(one.path, predicates), keys, strings=strings), predicates)
+    return ColumnCondition(one.path, ValueTest(_Answers(one.path, predicates), keys, strings=strings), predicates)
 
 
 def _strings(op: str, value: Value, type: pa.DataType) -> StringRange | None:

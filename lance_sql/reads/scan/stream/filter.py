@@ -26,7 +26,7 @@ from lance_sql.reads.scan.members import member
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import (
     AnyOf,
-    ColumnTest,
+    ColumnCondition,
     Compare,
     Const,
     Literal,
@@ -59,7 +59,7 @@ _NO_BYTES: Final[PageParts] = []
 
 
 @dataclass(frozen=True, slots=True)
-class TestedColumn:
+class FilterColumn:
     """A column, or a member of structs, that a filter reads.
 
     field: of the table's column, cut down to the member; None for a system column
@@ -128,7 +128,7 @@ class EncodedFilter:
         self._rows = rows
         self._opening = OpeningTogether(self._stored_columns(), rows)
         self._column_indices: dict[Path, int] = {}
-        self.columns: list[TestedColumn] = []
+        self.columns: list[FilterColumn] = []
         self.columns_of: list[int] = []
         self.answers: list[_kernels.ColumnTest] = []
         self._pairs: list[_Pair] = []
@@ -248,7 +248,7 @@ class EncodedFilter:
         self._pairs.append(pair)
         return -len(self._pairs)
 
-    def _add(self, test: ColumnTest) -> _kernels.FilterStep | None:
+    def _add(self, test: ColumnCondition) -> _kernels.FilterStep | None:
         column_index = self._column_index(test.path)
         if column_index is None:
             return None
@@ -279,19 +279,19 @@ class EncodedFilter:
         self._column_indices[path] = len(self.columns) - 1
         return self._column_indices[path]
 
-    def _find(self, path: Path) -> TestedColumn | None:
+    def _find(self, path: Path) -> FilterColumn | None:
         name, *below = path
         field = self._fields.get(name)
         if field is None:
             native = system_column(self._fragment, name, self._rows) if name in self._system_columns else None
-            return TestedColumn(system_columns.TYPE, None, native) if native is not None else None
+            return FilterColumn(system_columns.TYPE, None, native) if native is not None else None
         if below:
             field = restrict(field, [tuple(below)])
             inside = member(self._fragment, field, tuple(below), self._rows)
-            return TestedColumn(inside[0], field, inside[1]) if inside is not None else None
+            return FilterColumn(inside[0], field, inside[1]) if inside is not None else None
         type = arrow_field(field).type
         native = self._native(field, type)
-        return TestedColumn(type, field, native) if native is not None else None
+        return FilterColumn(type, field, native) if native is not None else None
 
     def _native(self, field: Field, type: pa.DataType) -> NativeRows | None:
         if not is_leaf(field):
