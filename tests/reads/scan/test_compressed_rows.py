@@ -18,8 +18,8 @@ from lance_sql.format.encodings.tree import Compression
 from lance_sql.format.file import column_cache
 from tests.covering import covering
 from tests.golden.compare import difference
+from tests.reads.scan.stream.test_runs import read_by_python
 from tests.reads.scan.test_nested_rows import FILE_VERSIONS, FileVersion, assert_streams, file_versions, random_table
-from tests.reads.scan.test_stream_runs import read_by_python
 
 SEEDS = range(4)
 SLOW_SEEDS = range(len(SEEDS), 200)

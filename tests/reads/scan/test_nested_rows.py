@@ -15,7 +15,7 @@ from lance_sql.format.file import column_cache
 from lance_sql.reads.scan.scan import Scan
 from tests.format.file.random_tables import AnyArrow
 from tests.golden.compare import difference
-from tests.reads.scan.test_stream_runs import read_by_python, runs_of
+from tests.reads.scan.stream.test_runs import read_by_python, runs_of
 
 FileVersion: TypeAlias = Literal["2.0", "2.1", "2.2"]
 SEEDS = range(24)

@@ -201,7 +201,7 @@ def test_pylance_finds_as_much_as_by_its_own(
             for settings in SETTINGS:
                 found = datasets[name].to_table(columns=["id", "_distance"], nearest={**nearest, **settings})
                 share.append(len(exact & set(found["id"].to_pylist())) / 10)
-                # estimates of IVF_RQ, which pylance rounds: test_rotated_codes.py
+                # estimates of IVF_RQ, which pylance rounds: test_rabit_codes.py
                 if name == "ours" and kind != "ivf_rq" and (type != pa.float16() or "refine_factor" not in settings):
                     # and this library finds the same in it; of float16, pylance rounds what it sorts candidates by
                     mine = opened.search(query, column="v", k=10, columns=["id"], **settings).to_table()
