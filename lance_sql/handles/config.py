@@ -41,14 +41,18 @@ class Config(Named[D, str]):
 
         raises: CommitConflict when another writer has changed the metadata
         """
-        return self._changed("update_config", options, statements.maintenance.update_table_metadata, values)
+        return self._changed(
+            "update_config", options, statements.maintenance.update_config, values, of="table_metadata"
+        )
 
     def update_schema_metadata(self, values: Mapping[str, str | None], **options: Unpack[CommitOptions]) -> D:
         """Sets keys of the metadata of the schema, which `schema.metadata` has; None removes one.
 
         raises: CommitConflict when another writer has changed the schema
         """
-        return self._changed("update_config", options, statements.maintenance.update_schema_metadata, values)
+        return self._changed(
+            "update_config", options, statements.maintenance.update_config, values, of="schema_metadata"
+        )
 
     def update_field_metadata(
         self, column: str, values: Mapping[str, str | None], **options: Unpack[CommitOptions]

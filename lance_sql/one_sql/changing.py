@@ -14,6 +14,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.jobs.distributed import CHANGE
 from lance_sql.one_sql import row_changes
 from lance_sql.one_sql.engines import Engine
+from lance_sql.one_sql.free_columns import is_default
 from lance_sql.one_sql.row_changes import Assign
 from lance_sql.one_sql.writing_statements import Change, column_in, only, target
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
@@ -160,7 +161,7 @@ def assignments(expressions: list[exp.Expr], alias: str, statement: str) -> tupl
         if not isinstance(column, exp.Column) or (column.table and column.table.lower() != alias.lower()):
             raise UnsupportedFeature(f"{statement} cannot set {each.sql()}: set columns of the table one by one")
         value = each.expression
-        if isinstance(value, exp.Column) and value.name.upper() == "DEFAULT" and not value.this.quoted:
+        if is_default(value):
             raise UnsupportedFeature(f"{statement} cannot set DEFAULT: columns of Lance tables have no defaults")
         assigned.append((column.name, each.expression))
     return tuple(assigned)

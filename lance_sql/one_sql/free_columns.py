@@ -30,6 +30,11 @@ def qualified(tree: exp.Expr, table: str, names: Collection[str]) -> exp.Expr:
     return copy
 
 
+def is_default(node: exp.Expr) -> bool:
+    """Whether an expression is the word DEFAULT."""
+    return isinstance(node, exp.Column) and node.name.upper() == "DEFAULT" and not node.this.quoted
+
+
 def _is_bound(column: exp.Column) -> bool:
     """Whether a name is bound by a list comprehension: [x + 1 FOR x IN values]."""
     parent = column.find_ancestor(exp.Comprehension)

@@ -17,6 +17,7 @@ from lance_sql.format.schema.types import declared_field
 from lance_sql.jobs.writing import begin_write, write
 from lance_sql.one_sql import in_catalogs
 from lance_sql.one_sql.engines import Engine, Prepared
+from lance_sql.one_sql.free_columns import is_default
 from lance_sql.one_sql.named_tables import SUFFIX
 from lance_sql.one_sql.references import path_of, place_of
 from lance_sql.one_sql.table_properties import TableProperties
@@ -301,9 +302,8 @@ def _with_commas(values: Sequence[exp.Expr]) -> Iterator[exp.Expr | str]:
 
 
 def _value(node: exp.Expr, type: str | None, engine: Engine) -> exp.Expr:
-    is_default = isinstance(node, exp.Column) and node.name.upper() == "DEFAULT" and not node.this.quoted
     # columns have no other
-    return engine.cast(exp.null() if is_default else node, type)
+    return engine.cast(exp.null() if is_default(node) else node, type)
 
 
 def _in_order(reader: pa.RecordBatchReader, names: Sequence[str], schema: pa.Schema) -> pa.RecordBatchReader:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.one_sql.free_columns import unqualified
+from lance_sql.one_sql.free_columns import is_default, unqualified
 from lance_sql.one_sql.own_words import Words
 from lance_sql.values.typed_sql import OwnQuery
 
@@ -118,7 +118,7 @@ def _put_assignments(nodes: list[exp.Expr], words: Words, first: int, end: int, 
     parts = words.split(first, end)
     _check_count(parts, nodes, "columns of SET")
     for (start, stop), node in zip(parts, nodes, strict=True):
-        if isinstance(node, exp.EQ) and isinstance(node.this, exp.Column) and not _is_default(node.expression):
+        if isinstance(node, exp.EQ) and isinstance(node.this, exp.Column) and not is_default(node.expression):
             _put_node(node, "expression", words, words.find(("=",), start, stop) + 1, stop, splits=splits)
 
 
@@ -128,7 +128,7 @@ def _put_values(row: exp.Expr, words: Words, opening: int, *, splits: bool = Fal
     nodes = row.expressions if isinstance(row, exp.Tuple) else [row.this]
     _check_count(parts, nodes, "values")
     values = [
-        node if _is_default(node) else words.piece(start, stop, columns=unqualified(node) if splits else ())
+        node if is_default(node) else words.piece(start, stop, columns=unqualified(node) if splits else ())
         for (start, stop), node in zip(parts, nodes, strict=True)
     ]
     row.replace(exp.Tuple(expressions=values)) if not isinstance(row, exp.Tuple) else row.set("expressions", values)
@@ -149,10 +149,6 @@ def _put_node(parent: exp.Expr, key: str, words: Words, first: int, end: int, *,
 def _end(words: Words, where: int) -> int:
     """Returns the end of a condition; clauses after it are rejected by name."""
     return words.find(("RETURNING", "ORDER", "LIMIT"), where)
-
-
-def _is_default(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Column) and node.name.upper() == "DEFAULT" and not node.this.quoted
 
 
 def _check_count(parts: list[tuple[int, int]], nodes: list[exp.Expr], what: str) -> None:

@@ -140,6 +140,17 @@ class OpenIndices:
         if len(segment.field_ids) != 1:
             raise UnsupportedFeature(f"it covers {len(segment.field_ids)} columns, and one is supported")
 
+    def open_for_search(self, segment: IndexSegment) -> Opened:
+        """Opens the files of a segment whose entries are rows of this version.
+
+        raises: as `open`; UnsupportedFeature if its rows are not known
+        """
+        if segment.fragment_ids is None:
+            raise UnsupportedFeature("the manifest does not record which fragments it covers")
+        if self.moves is not None:
+            raise UnsupportedFeature("a deferred compaction has moved rows since it was built")
+        return self.open(segment)
+
     def open(self, segment: IndexSegment) -> Opened:
         """Opens the files of a segment, once.
 

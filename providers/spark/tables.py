@@ -30,6 +30,7 @@ from lance_sql.store.access import Access, AccessOptions
 from lance_sql.table import address
 from lance_sql.values.arguments import check_selection
 from lance_sql.values.keywords import methods_suggest_keywords
+from lance_sql.writes.statements.merge import check_on
 
 from .. import read_spark as read
 from . import data_source as source
@@ -113,8 +114,7 @@ class LanceTable:
         on: columns of both sides; or their equality in Delta's form, "source.id = target.id AND ..."
         """
         keys = _keys(on) if isinstance(on, str) else tuple(on)
-        if not keys or len(set(keys)) != len(keys):
-            raise InvalidArgument(f"on={list(keys)} is not a key: pass each key column once, and at least one")
+        check_on(keys)
         return MergeBuilder(self, frame, keys)
 
     def update(

@@ -22,7 +22,7 @@ from lance_sql.format.index_files.index_file import IndexFile, json_note
 from lance_sql.format.proto import vector_index_pb2
 from lance_sql.runtime.caches import LruCache
 from lance_sql.values import row_ranges
-from lance_sql.values.arrays import U64
+from lance_sql.values.arrays import F32, U64
 
 INDEX: Final = "index.idx"
 AUXILIARY: Final = "auxiliary.idx"
@@ -126,6 +126,33 @@ class VectorIndex:
         if not pa.types.is_fixed_size_list(type):
             raise CorruptFile(f"the column {name!r} is {type}")
         return int(type.list_size)
+
+    def codebook(self) -> F32:
+        """Returns the items of product codes: [parts, 16 or 256 codes, values of a part].
+
+        raises: CorruptFile; UnsupportedFeature for codes of other lengths
+        """
+        said, dimension = self.storage, self.dimension
+        bits, parts, position = (said.get(name) for name in ("nbits", "num_sub_vectors", "codebook_position"))
+        if bits not in (4, 8) or not isinstance(parts, int) or not isinstance(position, int):
+            raise UnsupportedFeature(f"product codes of {bits} bits in {parts} parts are not supported")
+        if not 0 < parts <= dimension or dimension % parts or parts * bits % 8:
+            raise CorruptFile(f"vectors of {dimension} values in {parts} parts of {bits} bits")
+        book = self.tensor(position, 2)
+        if book.size != dimension << bits:
+            raise CorruptFile(f"a codebook of {book.size} numbers for {dimension} values of {bits} bits")
+        return np.ascontiguousarray(book.reshape(parts, 1 << bits, dimension // parts), np.float32)
+
+    def bounds(self) -> tuple[float, float]:
+        """Returns the values of the first and the last scalar code.
+
+        raises: CorruptFile
+        """
+        said = self.storage.get("bounds")
+        low, high = (said.get(name) for name in ("start", "end")) if isinstance(said, dict) else (None, None)
+        if not isinstance(low, int | float) or not isinstance(high, int | float) or not low < high:
+            raise CorruptFile(f"values from {low} to {high}")
+        return float(low), float(high)
 
     def type_of(self, name: str) -> pa.DataType:
         """Returns the type of a column, or of the items of its lists."""

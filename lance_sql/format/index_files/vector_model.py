@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
+from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format.index_files import rabit_codes
 from lance_sql.format.index_files.clustering import (
     MOST_ROUNDS,
@@ -222,28 +222,14 @@ def model_of(index: VectorIndex, type: pa.DataType) -> VectorModel:
     if index.metric == "hamming":
         return replace(model, centroids=np.unpackbits(centroids, axis=1).astype(np.float32))
     model = replace(model, centroids=np.ascontiguousarray(centroids, np.float32))
-    said = index.storage
     if index.kind == "RQ":
         return _with_rotation(model, index)
     if index.kind == "SQ":
-        bounds = said.get("bounds")
-        low, high = (bounds.get(name) for name in ("start", "end")) if isinstance(bounds, dict) else (None, None)
-        if not isinstance(low, int | float) or not isinstance(high, int | float) or not low < high:
-            raise CorruptFile(f"values from {low} to {high}")
-        return replace(model, bounds=(float(low), float(high)))
+        return replace(model, bounds=index.bounds())
     if index.kind == "PQ":
-        parts, bits, position = (said.get(name) for name in ("num_sub_vectors", "nbits", "codebook_position"))
-        if bits not in (4, 8) or not isinstance(parts, int) or not isinstance(position, int):
-            raise UnsupportedFeature(f"product codes of {bits} bits in {parts} parts are not supported")
-        if not 0 < parts <= index.dimension or index.dimension % parts or parts * bits % 8:
-            raise CorruptFile(f"vectors of {index.dimension} values in {parts} parts of {bits} bits")
-        book = index.tensor(position, 2)
-        if book.size != index.dimension << bits:
-            raise CorruptFile(f"a codebook of {book.size} numbers for {index.dimension} values of {bits} bits")
-        shape = (parts, 1 << bits, index.dimension // parts)
-        return replace(
-            model, num_parts=parts, num_bits=bits, codebook=np.ascontiguousarray(book.reshape(shape), np.float32)
-        )
+        codebook = index.codebook()
+        parts, codes, _ = codebook.shape
+        return replace(model, num_parts=parts, num_bits=codes.bit_length() - 1, codebook=codebook)
     return model
 
 

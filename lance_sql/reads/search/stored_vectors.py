@@ -145,22 +145,16 @@ class ProductCodes:
     is_exact = False
 
     def __init__(self, index: VectorIndex) -> None:
-        said = index.storage
-        bits, parts, position = (said.get(name) for name in ("nbits", "num_sub_vectors", "codebook_position"))
-        if bits not in (4, 8) or not isinstance(parts, int) or not isinstance(position, int):
-            raise UnsupportedFeature(f"product codes of {bits} bits in {parts} parts are not supported")
-        dimension = index.dimension
-        if not 0 < parts <= min(dimension, _MOST_CODES) or dimension % parts or parts * bits % 8:
-            raise CorruptFile(f"vectors of {dimension} values in {parts} parts of {bits} bits")
+        self._book = index.codebook()
+        parts, codes, _ = self._book.shape
+        bits = codes.bit_length() - 1
+        if parts > _MOST_CODES:
+            raise CorruptFile(f"vectors of {index.dimension} values in {parts} parts of {bits} bits")
         if index.width("__pq_code") != parts * bits // 8 or index.type_of("__pq_code") != "uint8":
             raise CorruptFile(f"codes of {index.width('__pq_code')} bytes for {parts} parts of {bits} bits")
-        book = index.tensor(position, 2)
-        if book.size != dimension << bits:
-            raise CorruptFile(f"a codebook of {book.size} numbers for {dimension} values of {bits} bits")
-        self._book = np.ascontiguousarray(book.reshape(parts, 1 << bits, dimension // parts), np.float32)
         self._bits = bits
         self._metric = index.metric
-        self._columns = bool(said.get("transposed", False))
+        self._columns = bool(index.storage.get("transposed", False))
 
     def prepare(self, query: Array) -> Array:
         return query.astype(np.float32)
@@ -184,15 +178,12 @@ class ScalarCodes(WithDistances):
     is_exact = False
 
     def __init__(self, index: VectorIndex) -> None:
-        bounds = index.storage.get("bounds")
-        if index.storage.get("num_bits") != 8 or not isinstance(bounds, dict):
+        if index.storage.get("num_bits") != 8:
             raise UnsupportedFeature(f"scalar codes of {index.storage.get('num_bits')} bits are not supported")
-        start, end = bounds.get("start"), bounds.get("end")
-        if not isinstance(start, int | float) or not isinstance(end, int | float) or not start < end:
-            raise CorruptFile(f"values from {start} to {end}")
+        start, end = index.bounds()
         if index.width("__sq_code") != index.dimension or index.type_of("__sq_code") != "uint8":
             raise CorruptFile(f"codes of {index.width('__sq_code')} values for vectors of {index.dimension}")
-        self._start, self._range = float(start), float(end) - float(start)
+        self._start, self._range = start, end - start
         self._step = np.float32(self._range) / np.float32(255)
         self._metric = index.metric
 

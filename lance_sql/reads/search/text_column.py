@@ -295,11 +295,7 @@ def _open(snapshot: Snapshot, segment: IndexSegment) -> FullTextIndex:
     try:
         if not 1 <= segment.index_version <= MOST_VERSION:
             raise UnsupportedFeature(f"its format {segment.index_version} is not supported by this release")
-        if segment.fragment_ids is None:
-            raise UnsupportedFeature("the manifest does not record which fragments it covers")
-        if snapshot.open_indices.moves is not None:
-            raise UnsupportedFeature("a deferred compaction has moved rows since it was built")
-        index = snapshot.open_indices.open(segment)
+        index = snapshot.open_indices.open_for_search(segment)
     except UnsupportedFeature as error:
         raise UnsupportedFeature(f"The full-text index {segment.name!r} cannot be read: {error}; {way}") from error
     assert isinstance(index, FullTextIndex)

@@ -94,11 +94,7 @@ def _field_id(query: VectorQuery) -> int:
 def _open(snapshot: Snapshot, segment: IndexSegment) -> VectorIndex:
     if segment.index_version > _MOST_VERSION:
         raise UnsupportedFeature(f"version {segment.index_version} of vector indices is not supported by this release")
-    if segment.fragment_ids is None:
-        raise UnsupportedFeature("the manifest does not record which fragments it covers")
-    if snapshot.open_indices.moves is not None:
-        raise UnsupportedFeature("a deferred compaction has moved rows since it was built")
-    index = snapshot.open_indices.open(segment)
+    index = snapshot.open_indices.open_for_search(segment)
     assert isinstance(index, VectorIndex)
     return index
 

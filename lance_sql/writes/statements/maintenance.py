@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any, Final, Literal
 
 from lance_sql.errors import InvalidArgument, VersionNotFound
 from lance_sql.format.schema import Field, primary_key
@@ -83,28 +84,29 @@ def create_branch(snapshot: Snapshot, name: str) -> Snapshot:
         return clones.create_branch(snapshot, name)
 
 
+_TEXTS: Final = {
+    "config": "Config values are text",
+    "table_metadata": "Metadata of a table is text",
+    "schema_metadata": "Metadata of a schema is text",
+}
+
+
 def update_config(
-    snapshot: Snapshot, values: Mapping[str, str | None], properties: Mapping[str, str] | None = None
+    snapshot: Snapshot,
+    values: Mapping[str, str | None],
+    properties: Mapping[str, str] | None = None,
+    *,
+    of: Literal["config", "table_metadata", "schema_metadata"] = "config",
 ) -> Snapshot:
-    """Sets keys of the config of the newest version, or removes those whose value is None.
+    """Sets keys of the config of the newest version, or of other metadata; removes those whose value is None.
 
-    raises: InvalidArgument for values that are not text; CommitConflict
+    raises: InvalidArgument for no value, and for values that are not text; CommitConflict
     """
-    return _update(snapshot, UpdateConfig(config=_entries(values, "Config values are text")), properties)
-
-
-def update_table_metadata(
-    snapshot: Snapshot, values: Mapping[str, str | None], properties: Mapping[str, str] | None = None
-) -> Snapshot:
-    """Sets keys of the metadata of the table, like `update_config`."""
-    return _update(snapshot, UpdateConfig(table_metadata=_entries(values, "Metadata of a table is text")), properties)
-
-
-def update_schema_metadata(
-    snapshot: Snapshot, values: Mapping[str, str | None], properties: Mapping[str, str] | None = None
-) -> Snapshot:
-    """Sets keys of the metadata of the schema, like `update_config`."""
-    return _update(snapshot, UpdateConfig(schema_metadata=_entries(values, "Metadata of a schema is text")), properties)
+    check_texts(values, _TEXTS[of])
+    if not values:
+        raise InvalidArgument("No key to set: pass at least one")
+    changes: dict[str, Any] = {of: UpdateMap(dict(values))}
+    return _update(snapshot, UpdateConfig(**changes), properties)
 
 
 def set_comment(snapshot: Snapshot, text: str | None, properties: Mapping[str, str] | None = None) -> Snapshot:
@@ -112,16 +114,6 @@ def set_comment(snapshot: Snapshot, text: str | None, properties: Mapping[str, s
     TABLE puts it, is removed."""
     of_config = UpdateMap({COMMENT: None}) if COMMENT in snapshot.latest().manifest.config else None
     return _update(snapshot, UpdateConfig(of_config, UpdateMap({COMMENT: text})), properties)
-
-
-def _entries(values: Mapping[str, str | None], rule: str) -> UpdateMap:
-    """
-    raises: InvalidArgument for no value, and for values that are not text
-    """
-    check_texts(values, rule)
-    if not values:
-        raise InvalidArgument("No key to set: pass at least one")
-    return UpdateMap(dict(values))
 
 
 def _update(snapshot: Snapshot, operation: UpdateConfig, properties: Mapping[str, str] | None) -> Snapshot:

@@ -135,11 +135,18 @@ def _keys(table: Schema, on: Sequence[str] | None, name: str) -> tuple[str, ...]
             raise InvalidArgument(f"{name} has no primary key: pass key columns (on=['id'], --on id)")
         on = keys
     keys = tuple([on] if isinstance(on, str) else on)
-    if not keys or len(set(keys)) != len(keys):
-        raise InvalidArgument(f"on={list(keys)} is not a key: pass each key column once, and at least one")
+    check_on(keys)
     for key in keys:
         table.field(key)
     return keys
+
+
+def check_on(keys: Sequence[str]) -> None:
+    """
+    raises: InvalidArgument unless the columns can be a key
+    """
+    if not keys or len(set(keys)) != len(keys):
+        raise InvalidArgument(f"on={list(keys)} is not a key: pass each key column once, and at least one")
 
 
 def _check_inserts(snapshot: Snapshot, row: pa.Table, present: Schema) -> None:
