@@ -22,7 +22,7 @@ from lance_sql.changes.changed_rows import RowSelection
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.format.casts.conversion import between
 from lance_sql.format.schema import Field, Schema, arrow_field
-from lance_sql.format.schema.types import LISTS
+from lance_sql.format.schema.field import LISTS
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table import fragment_rows
 from lance_sql.table.fragment import Fragment

@@ -20,7 +20,6 @@ from lance_sql.changes.fragment_difference import ComparedVersion, compare
 from lance_sql.changes.image_matching import Matched, Pairs, by_identity
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema import Schema
-from lance_sql.format.schema.types import is_json_column
 from lance_sql.table.fragment import Fragment
 from lance_sql.values import keys as key_rule
 from lance_sql.values import value_text
@@ -78,7 +77,7 @@ def key_match(schema: Schema, key: str | Sequence[str], table: str) -> KeyMatch:
     for name in names:
         if len(schema.resolve(name, table=table)) > 1:
             raise InvalidArgument(f"key column {name!r} is a member of a struct: pass columns of plain values")
-        key_rule.check(name, schema.arrow.field(name).type, is_json=is_json_column(schema, name))
+        key_rule.check(name, schema.arrow.field(name).type, is_json=schema.is_json(name))
     return KeyMatch(names, tuple(schema.names.index(name) for name in names))
 
 

@@ -15,7 +15,6 @@ from lance_sql.errors import InvalidArgument
 from lance_sql.format.casts.python_values import array
 from lance_sql.format.schema.extensions import with_extensions
 from lance_sql.format.schema.primary_key import primary_key
-from lance_sql.format.schema.types import is_json_column
 from lance_sql.health.differences import open_table
 from lance_sql.health.differences.column_rule import ColumnRule
 from lance_sql.health.differences.compared_columns import SharedColumns
@@ -64,7 +63,7 @@ def assert_changes(
     keys = names_of(key) or list(primary_key(source.snapshot.manifest.schema))
     for name in keys:
         if name in source.schema.names:
-            is_json = is_json_column(source.snapshot.manifest.schema, name)
+            is_json = source.snapshot.manifest.schema.is_json(name)
             keys_rule.check(name, source.schema.field(name).type, is_json=is_json)
     wanted = {"inserted": inserted, "updated": updated, "deleted": deleted}
     for name, value in wanted.items():

@@ -15,7 +15,6 @@ from lance_sql.changes.contracts.sense import missing
 from lance_sql.changes.history import BranchHistory
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument
-from lance_sql.format.schema.types import is_json_column
 from lance_sql.health.differences import open_table
 from lance_sql.reads.scan.system_columns import CREATED_AT, ROW_ID
 from lance_sql.testing.python_values import python_values
@@ -89,7 +88,7 @@ def _rows(count: int) -> str:
 def _repeated(table: Dataset, key: list[str]) -> list[str]:
     rows = table.scan(key).to_table()
     for field in rows.schema:
-        keys.check(field.name, field.type, is_json=is_json_column(table.snapshot.manifest.schema, field.name))
+        keys.check(field.name, field.type, is_json=table.snapshot.manifest.schema.is_json(field.name))
     numbers = keys.number(rows, nulls_are_equal=False)
     repeated = keys.repeated(numbers)
     if not len(repeated):

@@ -26,7 +26,6 @@ import pyarrow as pa
 from lance_sql.changes.contracts import sense
 from lance_sql.errors import InvalidArgument, LanceError, VersionNotFound
 from lance_sql.format.casts.json_texts import text_as_returned
-from lance_sql.format.schema.types import is_json_column
 from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.table.version_names import unknown_name
@@ -143,7 +142,7 @@ def parse_rule(name: str, text: str, severity: str, snapshot: Snapshot) -> Rule:
         raise InvalidArgument(f"{text.strip()!r}: {kind_name} {problem or 'takes another number of columns'}")
     for column in columns if kind_name != "foreign_key" else columns[:1]:
         snapshot.manifest.schema.resolve(column, table=snapshot.label)
-    if kind_name == "accepted_values" and is_json_column(snapshot.manifest.schema, columns[0]):
+    if kind_name == "accepted_values" and snapshot.manifest.schema.is_json(columns[0]):
         values = [text_as_returned(value) if isinstance(value, str) else value for value in values]
     return Rule(name, text.strip(), _severity(severity), kind_name, tuple(columns), tuple(values))
 

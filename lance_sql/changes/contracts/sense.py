@@ -12,7 +12,6 @@ import pyarrow as pa
 from lance_sql.errors import TABLE_ERRORS, InvalidArgument
 from lance_sql.format.casts.common_type import column_to_type, common_type
 from lance_sql.format.schema import arrow_field
-from lance_sql.format.schema.types import is_json_column
 from lance_sql.reads.scan.filters import to_predicate
 from lance_sql.store.open import local_path
 from lance_sql.table.open_snapshot import open_snapshot
@@ -31,14 +30,14 @@ def check(kind: str, columns: Sequence[str], values: Sequence[Any], filter: str 
         _ = to_predicate(snapshot, filter)
     if kind == "unique":
         for name in columns:
-            keys.check(name, _type(snapshot, name), is_json=is_json_column(snapshot.manifest.schema, name))
+            keys.check(name, _type(snapshot, name), is_json=snapshot.manifest.schema.is_json(name))
     elif kind == "freshness":
         type = _type(snapshot, columns[0])
         if not (pa.types.is_timestamp(type) or pa.types.is_date(type)):
             raise InvalidArgument(f"freshness needs a column of dates or times; {columns[0]!r} is {type}")
     elif kind == "foreign_key":
         name, other_name = columns
-        keys.check(name, _type(snapshot, name), is_json=is_json_column(snapshot.manifest.schema, name))
+        keys.check(name, _type(snapshot, name), is_json=snapshot.manifest.schema.is_json(name))
         try:
             other = referenced_table(snapshot, values[0])
             other_type = _type(other, other_name)

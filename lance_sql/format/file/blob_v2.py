@@ -19,7 +19,7 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.layouts import blob
 from lance_sql.format.schema import Field
-from lance_sql.format.schema.fields import PACKED_KEYS
+from lance_sql.format.schema.field import PACKED_KEYS
 from lance_sql.format.schema.from_arrow import from_arrow
 from lance_sql.store import ByteRange, Store
 from lance_sql.values.arrays import I64, U64

@@ -14,7 +14,7 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import bitmap_or
 from lance_sql.format.schema import Field, arrow_field
-from lance_sql.format.schema.fields import PACKED_KEYS
+from lance_sql.format.schema.field import PACKED_KEYS
 from lance_sql.values import kinds
 
 

@@ -23,7 +23,7 @@ from lance_sql.format.layouts.reading import Reading
 from lance_sql.format.layouts.shredded import EncodedPage, ShreddedPage
 from lance_sql.format.layouts.tree import Blob, Layer, Layers, max_definition
 from lance_sql.format.schema import Field
-from lance_sql.format.schema.fields import PACKED_KEYS
+from lance_sql.format.schema.field import PACKED_KEYS
 from lance_sql.store import ByteRange
 from lance_sql.values.arrays import U64
 from lance_sql.values.row_ranges import RowRanges

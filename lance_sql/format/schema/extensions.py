@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lance_sql.format.schema.from_arrow import EXTENSION_NAME
+from lance_sql.format.schema.field import EXTENSION_NAME
 from lance_sql.values import kinds
 
 _UUID_BYTES = 16

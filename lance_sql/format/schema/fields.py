@@ -21,90 +21,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature, at
 from lance_sql.format.schema import projection, types
+from lance_sql.format.schema.field import EXTENSION_NAME, NO_METADATA, DictionaryLocation, Field
 from lance_sql.runtime.cached_property import cached_property
 
 # Arrow exchanges no deeper schemas between libraries (kMaxNestingDepth, kMaxImportRecursionLevel).
 MAX_DEPTH = 64
-
-PACKED_KEYS = ("lance-encoding:packed", "packed")
-"""Metadata that selects joint storage of the members of a struct."""
-
-_EXTENSION_NAME = "ARROW:extension:name"
-
-
-class DictionaryLocation(NamedTuple):
-    """A legacy table's dictionary values: `num_values` of them at `file_offset` of the manifest file."""
-
-    file_offset: int
-    num_values: int
-
-
-_NO_METADATA: Mapping[str, bytes] = {}
-
-
-class Field(NamedTuple):
-    """One field; `children` in the order of the schema. A tuple, because tables have thousands of them.
-
-    id: unique in the table, never reused for another column of the same version
-    parent_id: -1 at the top level
-    logical_type: as stored, see `types`
-    dictionary: set on dictionary fields of legacy tables only
-    """
-
-    name: str
-    id: int
-    parent_id: int
-    logical_type: str
-    nullable: bool = True
-    children: tuple[Field, ...] = ()
-    metadata: Mapping[str, bytes] = _NO_METADATA
-    dictionary: DictionaryLocation | None = None
-
-    def __hash__(self) -> int:
-        """Collides for fields that differ only in type or metadata, which two fields of a table never do."""
-        return hash((self.id, self.name))
-
-    @property
-    def extension_name(self) -> str | None:
-        """Arrow's extension name, or None."""
-        if not self.metadata:
-            return None
-        name = self.metadata.get(_EXTENSION_NAME)
-        return None if name is None else name.decode("utf-8", "replace")
-
-    @property
-    def may_be_null(self) -> bool:
-        """Whether values may be NULL, even in a field that is not nullable: early writers of files 0.1 stored empty
-        items of dictionaries in a form that reads as NULL."""
-        return self.nullable or self.dictionary is not None
-
-    @property
-    def is_packed(self) -> bool:
-        """Whether the members of this struct are stored together in one column."""
-        if self.logical_type != "struct":
-            return False
-        return "lance-encoding:packed" in self.metadata or self.metadata.get("packed", b"").lower() == b"true"
-
-    @property
-    def is_blob_v1(self) -> bool:
-        """Whether the values may be outside the pages, in the form of files up to 2.1."""
-        return self.logical_type in ("binary", "large_binary") and "lance-encoding:blob" in self.metadata
-
-    @property
-    def is_blob_v2(self) -> bool:
-        """Whether the values are outside the pages, or the file, behind a packed descriptor."""
-        return self.extension_name == "lance.blob.v2"
-
-    @property
-    def is_list(self) -> bool:
-        """Whether rows have any number of items: list, large_list or map."""
-        return self.logical_type in types.LISTS or self.logical_type == "map"
 
 
 @dataclass(frozen=True)
@@ -161,6 +88,16 @@ class Schema:
         """
         _check_text(name)
         return projection.child(self.fields, name, name, table)
+
+    def is_json(self, name: str) -> bool:
+        """Whether a column, or the member `a.b` of a struct, is JSON; False if there is no such column."""
+        fields, found = self.fields, False
+        for part in name.split("."):
+            field = next((each for each in fields if each.name == part), None)
+            if field is None:
+                return False
+            fields, found = field.children, types.is_json(field)
+        return found
 
     def resolve(self, path: str, *, table: str | None = None, also: Sequence[str] = ()) -> tuple[Field, ...]:
         """Returns the fields from the top level down to the one with a dotted path.
@@ -267,7 +204,7 @@ def plain_fields(
     names: Iterable[str], ids: Iterable[int], parents: Iterable[int], kinds: Iterable[str], nullable: Iterable[bool]
 ) -> list[Field]:
     """Builds fields without children and metadata, from columns of their members."""
-    rows = zip(names, ids, parents, kinds, nullable, repeat(()), repeat(_NO_METADATA), repeat(None))
+    rows = zip(names, ids, parents, kinds, nullable, repeat(()), repeat(NO_METADATA), repeat(None))
     # the constructor of `Field` does the same in twice the time
     return list(map(partial(tuple.__new__, Field), rows))
 
@@ -297,11 +234,11 @@ def _check_names(siblings: Sequence[Field]) -> None:
 def without_children(stored: StoredField) -> Field:
     """Converts a message to a field, in the form for `assemble`."""
     stored_metadata, logical_type, extension_name = stored.metadata, stored.logical_type, stored.extension_name
-    metadata = _NO_METADATA
+    metadata = NO_METADATA
     if stored_metadata or extension_name:
         metadata = dict(stored_metadata)
         if extension_name:
-            metadata.setdefault(_EXTENSION_NAME, extension_name.encode())
+            metadata.setdefault(EXTENSION_NAME, extension_name.encode())
     location = None
     if logical_type.startswith("dict:") and stored.dictionary.length:
         location = DictionaryLocation(stored.dictionary.offset, stored.dictionary.length)

@@ -20,11 +20,11 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument, LanceError, UnsupportedFeature
 from lance_sql.format import file_versions
 from lance_sql.format.schema.extension_parameters import extension_parameters
-from lance_sql.format.schema.fields import MAX_DEPTH, Field, Schema
+from lance_sql.format.schema.field import EXTENSION_NAME, Field
+from lance_sql.format.schema.fields import MAX_DEPTH, Schema
 from lance_sql.format.schema.types import leaf_type
 from lance_sql.values import kinds, names
 
-EXTENSION_NAME = "ARROW:extension:name"
 EXTENSION_METADATA = "ARROW:extension:metadata"
 BLOB_KEY = "lance-encoding:blob"
 

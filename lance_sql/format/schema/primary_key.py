@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.format.schema.fields import Field, Schema
+from lance_sql.format.schema.field import Field
+from lance_sql.format.schema.fields import Schema
 from lance_sql.format.schema.types import is_json
 from lance_sql.values import kinds
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument
-
-if TYPE_CHECKING:
-    from lance_sql.format.schema.fields import Field
+from lance_sql.format.schema.field import Field
 
 # One segment of a path: `quoted`, "quoted" (a doubled quote is an escaped one), or the text up to the next dot.
 _SEGMENT = re.compile(r'`((?:[^`]|``)*)`(?=\.|$)|"((?:[^"]|"")*)"(?=\.|$)|([^.]*)')

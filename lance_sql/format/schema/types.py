@@ -16,16 +16,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-
-if TYPE_CHECKING:
-    from lance_sql.format.schema.fields import Field, Schema
-
-LISTS: Final = ("list", "list.struct", "large_list", "large_list.struct")
+from lance_sql.format.schema.field import LISTS, Field
 
 PLAIN: Final[Mapping[str, pa.DataType]] = {
     "null": pa.null(),
@@ -123,17 +119,6 @@ def is_json(field: Field) -> bool:
     return field.logical_type == "json" or (
         field.extension_name == "lance.json" and field.logical_type in ("binary", "large_binary")
     )
-
-
-def is_json_column(schema: Schema, name: str) -> bool:
-    """Whether a column, or the member `a.b` of a struct, is JSON; False if there is no such column."""
-    fields, found = schema.fields, False
-    for part in name.split("."):
-        field = next((each for each in fields if each.name == part), None)
-        if field is None:
-            return False
-        fields, found = field.children, is_json(field)
-    return found
 
 
 def check(field: Field) -> None:

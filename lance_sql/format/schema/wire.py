@@ -11,7 +11,8 @@ from functools import lru_cache
 from lance_sql import _kernels
 from lance_sql.format.proto import file_pb2
 from lance_sql.format.schema import primary_key
-from lance_sql.format.schema.fields import Field, Schema, assemble, build, plain_fields, without_children
+from lance_sql.format.schema.field import Field
+from lance_sql.format.schema.fields import Schema, assemble, build, plain_fields, without_children
 
 _CLUSTERING_POSITION = "lance-schema:unenforced-clustering-key:position"
 _VARIABLE = ("string", "large_string", "binary", "large_binary", "json")

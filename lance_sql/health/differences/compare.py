@@ -19,7 +19,6 @@ from lance_sql.format.casts.common_type import plain
 from lance_sql.format.casts.json_texts import has_json
 from lance_sql.format.schema import Schema
 from lance_sql.format.schema.primary_key import naming_columns, primary_key
-from lance_sql.format.schema.types import is_json_column
 from lance_sql.health.commit_records import CommitRecord, commit_record
 from lance_sql.health.differences import compared_columns, differing_rows
 from lance_sql.health.differences.column_rule import ColumnRule
@@ -281,7 +280,7 @@ def _check_key(key: Sequence[str], shared: SharedColumns, *tables: Dataset) -> N
     for name in key:
         if shared.before.get(name) != name:
             raise ColumnNotFound(f"Key column {name!r} is missing from a table, or its types cannot be compared")
-        is_json = any(is_json_column(table.snapshot.manifest.schema, name) for table in tables)
+        is_json = any(table.snapshot.manifest.schema.is_json(name) for table in tables)
         key_rule.check(name, shared.types[name], is_json=is_json)
 
 

@@ -21,7 +21,6 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, InvalidArgument, UnsupportedFeature
 from lance_sql.format.schema import Field
 from lance_sql.format.schema.primary_key import primary_key
-from lance_sql.format.schema.types import is_json_column
 from lance_sql.reads import write_ahead_log
 from lance_sql.reads.mem_wal.fresh_scan import FreshScan
 from lance_sql.reads.mem_wal.log_sources import OfEntries, OfSSTable, Source
@@ -134,7 +133,7 @@ class FreshRows:
         if any(column.null_count for column in keys.columns):
             raise CorruptFile(f"{self.snapshot.name}: a row of the write-ahead log has a NULL key")
         for field in keys.schema:
-            check(field.name, field.type, is_json=is_json_column(self.snapshot.manifest.schema, field.name))
+            check(field.name, field.type, is_json=self.snapshot.manifest.schema.is_json(field.name))
         numbers = number(keys)
         self._check_shards(keys, numbers, [len(table) for table in read])
         last = len(keys) - 1 - np.unique(numbers[::-1], return_index=True)[1]

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.format.schema.types import is_json_column
 from lance_sql.reads.scan.key_filter import MAX_KEYS, KeyFilter, can_be_filtered
 from lance_sql.reads.scan.scanning import row_ids_at, scan, scanning, watched
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
@@ -59,7 +58,7 @@ def match(
     raises: InvalidArgument if two rows of the source match one row, and for keys that `values.keys` refuses
     """
     for name in on:
-        keys.check(name, source.schema.field(name).type, is_json=is_json_column(snapshot.manifest.schema, name))
+        keys.check(name, source.schema.field(name).type, is_json=snapshot.manifest.schema.is_json(name))
     first = source.column(on[0])
     with_nulls = nulls_are_equal and first.null_count > 0
     addresses, source_rows = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]

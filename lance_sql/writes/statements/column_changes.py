@@ -18,10 +18,10 @@ from lance_sql.errors import CommitConflict, InvalidArgument, UnsupportedFeature
 from lance_sql.format.casts.assignment import assign
 from lance_sql.format.casts.conversion import between
 from lance_sql.format.schema import Field, Schema, arrow_field, primary_key
+from lance_sql.format.schema.field import EXTENSION_NAME
 from lance_sql.format.schema.from_arrow import (
     BLOB_KEY,
     EXTENSION_METADATA,
-    EXTENSION_NAME,
     check_names,
     check_top_names,
     extend,
