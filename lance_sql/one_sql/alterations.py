@@ -3,7 +3,8 @@
 ADD COLUMN c INTEGER, DROP COLUMN c, RENAME COLUMN a TO b, ALTER COLUMN c TYPE BIGINT, ALTER COLUMN c SET NOT NULL,
 ALTER COLUMN c COMMENT '..', RENAME TO u, SET TBLPROPERTIES ('key' = 'value'), UNSET TBLPROPERTIES ('key'),
 CREATE TAG x [AS OF VERSION 4], CREATE BRANCH y [AS OF BRANCH z], DROP TAG x, DROP BRANCH y, CREATE INDEX, DROP INDEX,
-SET UNENFORCED PRIMARY KEY (a, b), EXECUTE optimize, EXECUTE expire_snapshots
+SET UNENFORCED PRIMARY KEY (a, b), ADD CONSTRAINT c CHECK (a > 0), DROP CONSTRAINT c, EXECUTE optimize,
+EXECUTE expire_snapshots
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Final
 import lance_sql.opening
 from lance_sql.dataset import Dataset
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
-from lance_sql.one_sql import backfills, in_catalogs, indexing, other_products, table_properties, upkeep
+from lance_sql.one_sql import backfills, constraints, in_catalogs, indexing, other_products, table_properties, upkeep
 from lance_sql.one_sql.column_definitions import arrow_type, read_column, read_columns
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.tasks import Naming, Renaming, Task
@@ -249,6 +250,8 @@ _ACTIONS: Final[dict[tuple[str, ...], Callable[[TokenReader, str], Change | Task
     ("OPTIMIZE", "INDEX"): lambda read, path: indexing.optimize_index_of(read, path),
     ("DROP", "INDEX"): lambda read, path: indexing.drop_index_of(read, path),
     ("SET", "UNENFORCED", "PRIMARY", "KEY"): _set_primary_key,
+    ("ADD", "CONSTRAINT"): constraints.add,
+    ("DROP", "CONSTRAINT"): constraints.drop,
     ("ADD",): _add,
     ("UPDATE",): backfills.updated,
     ("DROP",): _drop,

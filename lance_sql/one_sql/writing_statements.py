@@ -133,12 +133,14 @@ def only(node: exp.Expr, statement: str, *parts: str) -> None:
         if key in parts or key not in given(node):
             continue
         first = value[0] if isinstance(value, list) else value
-        shown = first.sql() if isinstance(first, exp.Expr) else key.strip("_").upper()
+        shown = (
+            first.sql() if isinstance(first, exp.Expr) else first if isinstance(first, str) else key.strip("_").upper()
+        )
         raise UnsupportedFeature(f"{statement} does not support {_PARTS.get(key, key.strip('_').upper())}: {shown}")
 
 
 _PARTS: Final = {
-    "alternative": "OR ..",
+    "alternative": "OR, only MERGE INTO .. WHEN MATCHED THEN UPDATE SET *",
     "conflict": "ON CONFLICT",
     "exists": "IF [NOT] EXISTS",
     "joins": "JOIN",

@@ -21,7 +21,7 @@ import lance_sql
 from lance_sql.cli import agreement, main
 from lance_sql.cli.shell import Shell
 from lance_sql.dataset import Dataset
-from lance_sql.errors import LanceError, UnsupportedFeature
+from lance_sql.errors import ContractBroken, LanceError, UnsupportedFeature
 from lance_sql.format.schema.primary_key import primary_key
 
 
@@ -65,6 +65,13 @@ def in_order(table: Dataset, column: str) -> pa.ChunkedArray:
     return table.scan([column, "id"]).to_table().sort_by("id")[column]
 
 
+def is_enforced(table: Dataset, rule: str) -> bool:
+    with pytest.raises(ContractBroken, match=rule):
+        lance_sql.write({"id": [9], "s": ["x"]}, table.uri, mode="append")
+    lance_sql.sql(f"ALTER TABLE '{table.uri}' DROP CONSTRAINT {rule}")
+    return rule not in table.latest().rules
+
+
 def exists(path: str, rows: int) -> Does:
     return Does(lambda table: lance_sql.open(path).count_rows() == rows)
 
@@ -94,6 +101,13 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
         ("ALTER TABLE 't.lance' ADD COLUMNS (x INT COMMENT 'why', y DOUBLE)", columns("id", "s", "x", "y")),
         ("ALTER TABLE 't.lance' SET TBLPROPERTIES ('a.b' = 'c')", Does(lambda t: config(t) == {"a.b": "c"})),
         ("ALTER TABLE 't.lance' ALTER COLUMN id COMMENT 'the key'", Does(lambda t: comment(t, "id") == "the key")),
+        (
+            "ALTER TABLE 't.lance' ADD CONSTRAINT known CHECK (id > 1 AND id < 9)",
+            Does(lambda t: is_enforced(t, "known")),
+        ),
+        ("ALTER TABLE 't.lance' ADD CONSTRAINT few CHECK (id > 2)", Refuses("1 of 3 rows break")),
+        ("ALTER TABLE 't.lance' DROP CONSTRAINT few", Refuses("few")),
+        ("ALTER TABLE 't.lance' DROP CONSTRAINT IF EXISTS few", ids(2, 3, 4)),
         ("SHOW TBLPROPERTIES 't.lance'", Answers(())),
         ("CONVERT TO DELTA parquet.`/data/events`", Refuses("CREATE TABLE 'x.lance' AS")),
         ("FSCK REPAIR TABLE 't.lance'", Refuses("lance-sql repair")),
@@ -147,6 +161,7 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
         ("CREATE TABLE 'c.lance' AS FROM 't.lance'", exists("c.lance", 3)),
         ("INSERT INTO 't.lance' VALUES (9, 'nine')", ids(2, 3, 4, 9)),
         ("INSERT INTO 't.lance' VALUES (9, 'n') ON CONFLICT DO NOTHING", Refuses("MERGE INTO 'x.lance'")),
+        ("INSERT OR REPLACE INTO 't.lance' VALUES (2, 'n')", Refuses("OR, only MERGE INTO")),
         ("DROP TABLE 't.lance'", Does(lambda table: not Path("t.lance").exists())),
         ("DROP TABLE IF EXISTS 'nothing.lance'", ids(2, 3, 4)),
         ("CREATE TABLE IF NOT EXISTS 't.lance' (other INTEGER)", columns("id", "s")),
