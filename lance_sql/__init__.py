@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from lance_sql.opening import open as open
     from lance_sql.providers import attach as attach, read_spark as read_spark, register as register
     from lance_sql.reads.scan.scan import Scan as Scan, ScanTask as ScanTask
-    from lance_sql.reads.search.queries import nearest as nearest, words as words
+    from lance_sql.reads.search import nearest as nearest, words as words
     from lance_sql.runtime.cache_usage import cache_usage as cache_usage, clear_caches as clear_caches
     from lance_sql.store.manifest_store import (
         ManifestEntry as ManifestEntry,

@@ -105,7 +105,7 @@ def _of_vectors(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _rows(dataset: Dataset, query: Ranker, given: Mapping[str, Any]) -> SearchRows:
-    from lance_sql.reads.search.search_rows import search_rows
+    from lance_sql.reads.search import search_rows
 
     since = bound(given.get("since"))
     first = None if since is None else first_after(dataset.snapshot, since)

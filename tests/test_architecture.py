@@ -132,6 +132,20 @@ def test_a_module_imports_from_lower_floors_only() -> None:
     assert not upwards
 
 
+def test_search_has_one_door() -> None:
+    door = "reads.search."
+    others = [
+        f"{name} imports {found}"
+        for name in graph()
+        for found in own_imports(name)
+        if not name.startswith(door)
+        and found.startswith(door)
+        and found.count(".") > door.count(".")
+        and found.split(".")[2] not in ("recall", "search_page")
+    ]
+    assert not others
+
+
 def test_an_import_of_a_higher_floor_is_found() -> None:
     assert is_upwards("table.snapshot", "reads.scan.scan.Scan")
     assert is_upwards("health.repairs.repairing", "catalogs.contract.Catalog")

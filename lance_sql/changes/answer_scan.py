@@ -18,8 +18,7 @@ from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.relation import cut
 from lance_sql.reads.scan.system_columns import ROW_ID
 from lance_sql.reads.scan.take import arrays_at
-from lance_sql.reads.search.ranking import Ranking
-from lance_sql.reads.search.search_scan import RankedScan
+from lance_sql.reads.search import RankedScan, Ranking
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.values.arrays import I64
 

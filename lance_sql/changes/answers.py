@@ -28,8 +28,7 @@ from lance_sql.reads.scan.filters import Filter, bound
 from lance_sql.reads.scan.projection import OutputColumn, resolve
 from lance_sql.reads.scan.system_columns import ROW_ID, field
 from lance_sql.reads.scan.take import take_at
-from lance_sql.reads.search.ranking import Ranker
-from lance_sql.reads.search.search_rows import SearchRows, search_rows
+from lance_sql.reads.search import Ranker, SearchRows, search_rows
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values.arrays import I64, U64

@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -21,6 +22,20 @@ T = TypeVar("T")
 dry_run_option = click.option("--dry-run", "-n", is_flag=True, help="Report what would be done, and do nothing.")
 yes_option = click.option("--yes", "-y", is_flag=True, help="Do not ask for confirmation.")
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="No progress.")
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """Consent given in advance, as for the verbs that change tables.
+
+    yes: skips the confirmation
+    every: allow statements that remove or change every row
+    dry_run: change nothing
+    """
+
+    yes: bool = False
+    every: bool = False
+    dry_run: bool = False
 
 
 def latest(table: str) -> Dataset:

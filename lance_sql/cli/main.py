@@ -32,7 +32,7 @@ from lance_sql.cli import (
     signposts,
     upkeep,
 )
-from lance_sql.cli.agreement import dry_run_option, quiet_option, yes_option
+from lance_sql.cli.agreement import Consent, dry_run_option, quiet_option, yes_option
 from lance_sql.cli.errors import in_one_line, reports_errors
 from lance_sql.cli.options import branch_option, report_option
 from lance_sql.cli.paths import complete_paths
@@ -242,7 +242,7 @@ def query(
     import lance_sql
     from lance_sql.cli import statements
 
-    consent = statements.Consent(yes, every, dry_run)
+    consent = Consent(yes, every, dry_run)
     statements.run(lance_sql.connect(), given[0], output, max_rows=max_rows, quiet=quiet, consent=consent)
 
 

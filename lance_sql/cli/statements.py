@@ -5,29 +5,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from lance_sql.cli import progress, screen
+from lance_sql.cli.agreement import Consent
 from lance_sql.cli.interrupts import interruptible
+from lance_sql.cli.whole_statements import Whole, of_duckdb
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.connections import may_be_ours
-
-
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """Consent given in advance, as for the verbs that change tables.
-
-    yes: skips the confirmation
-    every: allow statements that remove or change every row
-    dry_run: change nothing
-    """
-
-    yes: bool = False
-    every: bool = False
-    dry_run: bool = False
 
 
 def run(
@@ -82,40 +69,6 @@ def run(
                     click.echo(f"{changed:,} {'row' if changed == 1 else 'rows'} {_done(statement)}", err=True)
                 else:
                     screen.show(count(result.to_arrow_reader()), output, max_rows=max_rows, types=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Whole:
-    """Statement that DuckDB splits into several, with its whole text; like `duckdb.Statement`."""
-
-    query: str
-    type: Any
-    expected_result_type: list[Any]
-
-
-def of_duckdb(connection: Any, text: str) -> list[Any]:
-    """Returns DuckDB's statements of a text. DuckDB 1.5 splits a PIVOT into several, and cuts its text anywhere.
-
-    raises: DuckDB's own errors
-    """
-    import duckdb
-
-    statements: list[Any] = connection.extract_statements(text)
-    if all(each.query.strip() for each in statements):
-        return statements
-    from lance_sql.one_sql.dialects import dialect_of
-    from lance_sql.one_sql.statements import split
-
-    whole: list[Any] = []
-    for piece in split(text, dialect_of("duckdb")):
-        made = connection.extract_statements(piece)
-        *_, last = made
-        if last.type == duckdb.StatementType.TRANSACTION and len(made) > 1:
-            made = [Whole(piece, duckdb.StatementType.CREATE, [duckdb.ExpectedResultType.CHANGED_ROWS])]
-        elif len(made) > 1:
-            made = [Whole(piece, last.type, last.expected_result_type)]
-        whole += made
-    return whole
 
 
 @contextmanager

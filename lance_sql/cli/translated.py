@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 import pyarrow as pa
 
 from lance_sql.cli import progress
-from lance_sql.cli.agreement import agreed, done
+from lance_sql.cli.agreement import Consent, agreed, done
 from lance_sql.cli.merge import counts_in_words
-from lance_sql.cli.statements import of_duckdb
+from lance_sql.cli.whole_statements import of_duckdb
 from lance_sql.errors import InvalidArgument
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.named_tables import looked_up_in
@@ -21,10 +21,6 @@ from lance_sql.one_sql.writing_statements import Change
 from lance_sql.one_sql.written import Written
 from lance_sql.providers.adapter import named
 from lance_sql.providers.duckdb.names import DuckDBNames
-
-if TYPE_CHECKING:
-    from lance_sql.cli.statements import Consent
-
 
 _OF_ROWS: Final = ("append", "create", "delete", "insert", "merge", "nothing", "overwrite", "update")
 

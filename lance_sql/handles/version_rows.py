@@ -172,8 +172,7 @@ class VersionRows(ArrowDataset):
         >>> lance_sql.write(table, path).search([2, 3], k=2).to_table().to_pydict()["_distance"]
         [0.0, 8.0]
         """
-        from lance_sql.reads.search import search_request
-        from lance_sql.reads.search.search_rows import search_rows
+        from lance_sql.reads.search import search_request, search_rows
 
         request = search_request("search", queries, k, options)
         first = None if since is None else changes.bounds.first_after(self.snapshot, since)

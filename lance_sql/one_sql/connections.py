@@ -115,7 +115,7 @@ def _access(options: Mapping[str, Any]) -> AccessOptions:
 
 
 class _Statements:
-    """See `providers.duckdb.connection.Statements`: parsers are imported for texts that may be about Lance tables."""
+    """Statements of a connection that are about Lance tables. Parsers are imported for texts that may have some."""
 
     def parts(self, connection: Any, text: str) -> list[Any] | None:
         from lance_sql.providers import attached

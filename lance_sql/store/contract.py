@@ -59,7 +59,7 @@ class MappedFile(Protocol):
 
     @property
     def identity(self) -> str:
-        """See `Store.identity`."""
+        """Identity of the file, as `Store.identity` returns it."""
 
     @property
     def content(self) -> pa.Buffer:

@@ -212,7 +212,7 @@ class LocalStore:
         return []
 
     def mapped(self, path: str) -> _Mapping:
-        """See `Store.mapped`. The bytes live as long as the store caches them, or any slice of them."""
+        """Maps a file. The bytes live as long as the store caches them, or any slice of them."""
         with self._lock:
             cached = self._mappings.get(path)
             changes = self._changes

@@ -13,7 +13,7 @@ from ..attached import Names
 
 
 class DuckDBNames(Names):
-    """See `Names`. A failed transaction has no names."""
+    """Names of a connection of DuckDB. A failed transaction has none."""
 
     def __init__(self, target: Any) -> None:
         super().__init__(target)

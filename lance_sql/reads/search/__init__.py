@@ -1,4 +1,4 @@
-"""Vector, full-text and hybrid search at any version."""
+"""Vector, full-text and hybrid search at any version. Other folders use these names, `recall` and `search_page`."""
 
 from lance_sql.reads.search.hybrid import HybridQuery as HybridQuery
 from lance_sql.reads.search.joining import JoinQuery as JoinQuery, join_query as join_query
@@ -7,11 +7,13 @@ from lance_sql.reads.search.queries import (
     SearchOptions as SearchOptions,
     SearchRequest as SearchRequest,
     Words as Words,
+    nearest as nearest,
     search_request as search_request,
+    words as words,
 )
 from lance_sql.reads.search.ranking import Ranker as Ranker, Ranking as Ranking
-from lance_sql.reads.search.search_rows import SearchRows as SearchRows
-from lance_sql.reads.search.search_scan import SearchScan as SearchScan
+from lance_sql.reads.search.search_rows import SearchRows as SearchRows, search_rows as search_rows
+from lance_sql.reads.search.search_scan import RankedScan as RankedScan, SearchScan as SearchScan
 from lance_sql.reads.search.text_query import TextQuery as TextQuery, text_query as text_query
 from lance_sql.reads.search.vector_query import (
     VectorQuery as VectorQuery,
