@@ -56,7 +56,7 @@ class Merge(Change):
     def carry_out(self, path: str, engine: Engine) -> Dataset:
         row_changes.check_engine(engine, "MERGE")
         dataset = lance_sql.opening.open(path)
-        names = self._source_columns(engine)
+        names = list(engine.prepare(exp.select("*").from_(self.source.copy())).names)
         sides = {"by_source": (self.alias, dataset.schema.names), "not_matched": (self.source_name, names)}
         clauses = tuple(
             clause.qualified(*sides[clause.side]) if clause.side in sides else clause for clause in self.clauses
@@ -89,10 +89,6 @@ class Merge(Change):
         inserts = any(clause.action == "insert" for clause in self.clauses)
         clauses: Clauses = {**own, **deleting}
         return row_changes.change(dataset, "merge", engine, rows, clauses=clauses, inserts=inserts, skips_equal=True)
-
-    def _source_columns(self, engine: Engine) -> list[str]:
-        """Returns the names of the source's columns."""
-        return list(engine.prepare(exp.select("*").from_(self.source.copy())).names)
 
     def _values(self, clause: Clause, names: list[str], dataset: Dataset) -> dict[str, exp.Expr]:
         """Returns the new values of a clause by column of the table."""

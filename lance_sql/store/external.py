@@ -137,7 +137,7 @@ class ExternalManifests(DelegatingStore):
         raises: CorruptFile for an entry of another place; errors of the stores
         """
         staged = self._path(entry)
-        if not _is_staged(staged):
+        if ".manifest-" not in staged:
             return
         final = _final(staged)
         if content is None:
@@ -165,10 +165,6 @@ class ExternalManifests(DelegatingStore):
             with at(file=entry.path):
                 raise CorruptFile(f"the manifest store names it for version {entry.version}, but it is not a manifest")
         return path
-
-
-def _is_staged(path: str) -> bool:
-    return ".manifest-" in path
 
 
 def _final(path: str) -> str:

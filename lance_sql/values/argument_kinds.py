@@ -145,16 +145,12 @@ def _is_of_class(value: object, name: str, places: Mapping[str, Any]) -> bool:
         return all(hasattr(value, each) for each in _members(found)) if is_protocol else isinstance(value, found)
     if found is None and name[:1].isupper() and "." not in name:
         # imported for type checkers only: a class of ours, or of an engine
-        return any(each.__name__ == name for each in type(value).__mro__) or not _is_plain(value)
+        return any(each.__name__ == name for each in type(value).__mro__) or type(value).__module__ != "builtins"
     return True
 
 
 def _members(protocol: type) -> list[str]:
     return [name for name in vars(protocol) if not name.startswith("_")]
-
-
-def _is_plain(value: object) -> bool:
-    return type(value).__module__ == "builtins"
 
 
 def _described(tree: ast.expr, places: Mapping[str, Any]) -> str:

@@ -150,7 +150,7 @@ class AppliedHistory(Application):
         distinct = rows.select(keys).take(pa.array(first))
         existing = target_rows.rows_of(snapshot, distinct, [*rows.schema.names, *self.own_columns])
         hidden = state.read(snapshot, self.applied_to(snapshot), distinct, events)
-        parts = [hidden, *_events_of(existing, rows.schema, self._times), _reversed(events)]
+        parts = [hidden, *_events_of(existing, rows.schema, self._times), events.take(np.arange(events.num_rows)[::-1])]
         together = Events.concat(parts, self.sequence)
         of_key = number(concat([distinct, together.rows.select(keys)]))
         of_key = positions_of_keys(of_key, distinct.num_rows)
@@ -255,10 +255,6 @@ def _events_of(existing: TargetRows, rows: pa.Schema, columns: _Times) -> list[E
     is_deletion[has_end] = ~np.isin(ends, beginnings)
     no, yes = np.zeros(count, np.bool_), np.ones(count, np.bool_)
     return [Events(values, begun, no, no), Events(values, ended, yes, no).take(is_deletion)]
-
-
-def _reversed(events: Events) -> Events:
-    return events.take(np.arange(events.num_rows)[::-1])
 
 
 def _in_types_of(existing: pa.Table, rows: pa.Table, times: _Times) -> pa.Table:

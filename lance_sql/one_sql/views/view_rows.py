@@ -129,7 +129,7 @@ def _recomputed(shape: Shape, versions: Versions, groups: pa.Table, names: Seque
 
 def _among(name: str, column: pa.ChunkedArray) -> str | None:
     """Returns a filter for rows with one of these values in a column; None if it cannot be expressed."""
-    if not _is_exact(column.type):
+    if not (pa.types.is_integer(column.type) or kinds.is_text(column.type)):
         return None
     values = pc.unique(column)
     if len(values) > _MAX_VALUES:
@@ -142,10 +142,6 @@ def _among(name: str, column: pa.ChunkedArray) -> str | None:
     if values.null_count:
         conditions.append(exp.Is(this=given.copy(), expression=exp.Null()))
     return exp.or_(*conditions).sql("duckdb") if conditions else None
-
-
-def _is_exact(type: pa.DataType) -> bool:
-    return bool(pa.types.is_integer(type) or kinds.is_text(type))
 
 
 def _literal(value: int | str) -> exp.Expr:

@@ -7,7 +7,7 @@ row by row, unless a list of them names the rows to look up. No page is read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -60,7 +60,7 @@ def select(candidates: Candidates, predicates: Sequence[Predicate]) -> Candidate
     predicate = conjunction(predicates)
     if predicate.columns & _RUN_COLUMNS:
         check_row_history(candidates.snapshot.open_fragments.files)
-    known = _statistics(candidates, predicate.columns)
+    known = {column: _as_statistics(*_bounds(candidates, column)) for column in predicate.columns}
     count = len(candidates)
     possible = may_match(predicate, known, count)
     whole = must_match(predicate, known, count)
@@ -90,11 +90,6 @@ def matching(batch: pa.RecordBatch, predicates: Sequence[Predicate]) -> RowRange
     """Returns the positions in the batch where every predicate is true."""
     mask = evaluate(conjunction(predicates), batch)
     return true_ranges(mask)
-
-
-def _statistics(candidates: Candidates, columns: frozenset[Path]) -> Mapping[Path, PageStatistics]:
-    """Returns the statistics of these system columns of each fragment."""
-    return {column: _as_statistics(*_bounds(candidates, column)) for column in columns}
 
 
 _Bounds: TypeAlias = tuple[U64, U64, BoolMask]

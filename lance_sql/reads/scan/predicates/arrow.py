@@ -160,7 +160,7 @@ class _Translator:
     def _choice(self, condition: Node, then: Node, otherwise: Node) -> Predicate:
         """Converts if_else with a condition that is never unknown, as `if_else(is_valid(x), is_in(x), null)`."""
         test = self.predicate(condition)
-        if not _is_known(test):
+        if not (isinstance(test, IsNull) or isinstance(negate(test), IsNull)):
             raise _UnknownFormError
         yes, no = self.predicate(then), self.predicate(otherwise)
         if no == Const(None) and isinstance(yes, In) and test == negate(IsNull(yes.operand)):
@@ -197,7 +197,7 @@ class _Translator:
         used = list(dict.fromkeys(_fields(call)))
         for path in used:
             _, type = self._resolve(path)
-            if _holds_float(type):
+            if kinds.any_leaf(type, lambda leaf: bool(pa.types.is_floating(plain_type(leaf)))):
                 raise UnsupportedFeature(
                     f"Not supported in a filter on column {'.'.join(path)!r} ({type}), because Arrow's order "
                     f"of floating-point numbers is not SQL's: {_shown(call)}"
@@ -242,10 +242,6 @@ def _is_condition(node: Node) -> bool:
     return isinstance(node, Call) and node.name in _CONDITIONS
 
 
-def _is_known(predicate: Predicate) -> bool:
-    return isinstance(predicate, IsNull) or isinstance(negate(predicate), IsNull)
-
-
 def _without_cast(node: Node) -> Node:
     """Evaluates the cast of a constant: comparisons are exact between all types anyway."""
     if isinstance(node, Call) and node.name == "cast" and isinstance(node.arguments[0], Scalar):
@@ -281,10 +277,6 @@ def _widens(source: pa.DataType, target: pa.DataType) -> bool:
         digits = target.precision - target.scale - (source.precision - source.scale)
         return bool(digits >= 0 and target.scale >= source.scale)
     return False
-
-
-def _holds_float(type: pa.DataType) -> bool:
-    return kinds.any_leaf(type, lambda leaf: bool(pa.types.is_floating(plain_type(leaf))))
 
 
 def _shown(node: Node) -> str:
