@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 
@@ -24,6 +25,9 @@ from lance_sql.table.row_ids import RowIds
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64, U64
 from lance_sql.values.row_ranges import RowRanges
+
+MOST_KNOWN_IDS: Final = 16 * 1024
+"""Number of rows up to which all ids may be in memory."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +48,9 @@ class RowSelection:
     @classmethod
     def of(cls, files: OpenFragments, parts: Iterable[tuple[Fragment, RowRanges]]) -> RowSelection:
         """Returns a set of these rows; skips fragments without rows."""
-        non_empty = [(fragment, rows) for fragment, rows in parts if len(rows)]
-        return cls(files, tuple(FragmentScan(fragment.without_deletions, rows) for fragment, rows in non_empty))
+        return cls(
+            files, tuple([FragmentScan(fragment.without_deletions, rows) for fragment, rows in parts if len(rows)])
+        )
 
     @cached_property
     def _ranges(self) -> RowRanges:
@@ -100,12 +105,16 @@ class RowSelection:
         return np.stack((np.concatenate(created), np.concatenate(updated)), axis=1)
 
     def id_bounds(self) -> tuple[int, int] | None:
-        """Returns a lower and an upper bound of the row ids; None without rows."""
+        """Returns a lower and an upper bound of the row ids, those of few rows exactly; None without rows."""
+        if 0 < self.num_rows <= MOST_KNOWN_IDS:
+            return int(self.ids.min()), int(self.ids.max())
         bounds = [each for sequence in self._sequences if (each := sequence.bounds()) is not None]
         return (min([least for least, _ in bounds]), max([greatest for _, greatest in bounds])) if bounds else None
 
     def are_ranges(self) -> bool:
         """Whether the ids of each fragment are one range, and these ranges do not overlap: no id occurs twice."""
+        if self.num_rows <= 1:
+            return True
         ranges = []
         for sequence in self._sequences:
             only = sequence.as_range()

@@ -352,13 +352,13 @@ class ChangeFeed(ArrowDataset):
         return lines
 
     def _column(self, name: str, feed_names: tuple[str, ...]) -> FeedColumn:
+        number = self._numbers.get(name)
+        if number is not None:
+            return FeedColumn(name, number, (), self._fields[number])
         if name in feed_names:
             return FeedColumn(name, None, (), self.schema.field(name))
         if name in (system_columns.ROW_ID, *self.system_columns):
             return FeedColumn(name, None, (), system_columns.field(name))
-        number = self._numbers.get(name)
-        if number is not None:
-            return FeedColumn(name, number, (), self._fields[number])
         schema = self._last.manifest.schema
         top, *below = schema.resolve(name, table=str(self), also=(*feed_names, *system_columns.NAMES))
         number = self._numbers[top.name]

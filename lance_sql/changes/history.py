@@ -333,8 +333,9 @@ class BranchHistory:
 
 def _files_of(snapshot: Snapshot) -> object:
     """Returns a value that is equal for versions whose files of one name are the same file."""
-    bases = tuple(sorted((number, base.path) for number, base in snapshot.manifest.base_paths.items()))
-    return snapshot.store.uri, bases, snapshot.manifest.has_stable_row_ids
+    manifest = snapshot.manifest
+    bases = tuple(sorted([(number, base.path) for number, base in manifest.base_paths.items()]))
+    return snapshot.store.uri, bases, manifest.has_stable_row_ids
 
 
 def origin(snapshot: Snapshot) -> CommitOrigin:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -48,6 +49,8 @@ NAMES: Final = tuple(field.name for field in FIELDS)
 ORIGIN_NAMES: Final = (COMMIT_JOB, COMMIT_USER, COMMIT_HOST)
 ORIGIN_FIELDS: Final = tuple(pa.field(name, pa.string()) for name in ORIGIN_NAMES)
 """Columns that a feed has on request; NULL where a commit does not record them."""
+
+_FEW: Final = 1024
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -120,7 +123,7 @@ class Commits:
                 texts = [getattr(each, origin_name.removeprefix("_commit_")) for each in self.origins or ()]
                 arrays[origin_name] = pa.array(texts, pa.string()).take(pa.array(number))
         if CHANGE_TYPE in names:
-            arrays[CHANGE_TYPE] = pa.repeat(kind, len(ids))
+            arrays[CHANGE_TYPE] = _repeated(kind).slice(0, len(ids)) if len(ids) <= _FEW else pa.repeat(kind, len(ids))
         return {name: arrays[name] for name in names}
 
 
@@ -152,6 +155,12 @@ class Images:
     def feed_columns(self, names: Sequence[str], ids: U64) -> dict[str, pa.Array]:
         """Returns some of the columns that describe the change."""
         return self.feed_values.columns(self.kind, names, ids)
+
+
+@cache
+def _repeated(kind: str) -> pa.Array:
+    """Returns a kind for each of a few rows; making such an array gives up Python's lock five times."""
+    return pa.repeat(kind, _FEW)
 
 
 def times(microseconds: I64, mask: BoolMask | None = None) -> pa.Array:

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.changes.changed_rows import MOST_KNOWN_IDS
 from lance_sql.changes.earlier_columns import ColumnSource, Sources
 from lance_sql.changes.images import Images
 from lance_sql.format.schema import Field, arrow_field
@@ -26,9 +27,6 @@ from lance_sql.reads.scan.read_batch import record_batch
 from lance_sql.reads.scan.scan import ScanTask
 from lance_sql.values import selection
 from lance_sql.values.arrays import as_column
-
-MOST_KNOWN_IDS: Final = 16 * 1024
-"""Rows of images up to which their ids are in memory, so that they are not read again."""
 
 _MOST_WANTED: Final = 256
 
@@ -83,6 +81,8 @@ class ImageReader:
         self._fields = tuple([_renamed(sources[number]) for number in self._stored])
         self._tested = _tested(sources, self._pushed, by_name)
         self._schema = [column.arrow for column in columns]
+        self._plan: ReadPlan | None = None
+        self._is_with_ids = False
 
     def read(self, part: Images, *, batch_size: int | None = None, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
         """Reads the images, batch by batch.
@@ -134,10 +134,12 @@ class ImageReader:
         return evaluate(conjunction(self._left), record_batch(list(by_name.values()), list(by_name), num_rows))
 
     def _task(self, part: Images, system: tuple[str, ...], batch_size: int | None) -> ScanTask:
-        wanted = _wanted(self._fields, system)
-        pushed = conjunction(self._pushed) if self._pushed else None
-        plan = ReadPlan(part.rows.files, wanted, pushed, *self._tested)
-        return ScanTask(plan, wanted.schema, part.rows.parts, None, batch_size)
+        plan, is_with_ids = self._plan, system is self._system
+        if plan is None or plan.fragments is not part.rows.files or is_with_ids != self._is_with_ids:
+            pushed = conjunction(self._pushed) if self._pushed else None
+            plan = ReadPlan(part.rows.files, _wanted(self._fields, system), pushed, *self._tested)
+            self._plan, self._is_with_ids = plan, is_with_ids
+        return ScanTask(plan, plan.columns.schema, part.rows.parts, None, batch_size)
 
 
 def _divide(

@@ -36,6 +36,10 @@ class AnyTask(Protocol):
         """Returns its rows."""
         ...
 
+    def to_table(self) -> pa.Table:
+        """Returns its rows in memory."""
+        ...
+
     def project(self, columns: Any, schema: pa.Schema) -> AnyTask:
         """Returns the same rows with the columns of a scan."""
         ...
@@ -61,6 +65,10 @@ class AnyScan(Protocol):
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """Returns all rows."""
+        ...
+
+    def to_table(self) -> pa.Table:
+        """Returns all rows in memory."""
         ...
 
     def count_rows(self) -> int:
@@ -153,6 +161,9 @@ class ArrowDataset(RowsGuessed, _Base):
         batch_size: int | None = None,
     ) -> AnyScan:
         """Returns a read of some columns and rows."""
+
+    is_widened: bool = False
+    """Whether `cast` changes anything."""
 
     def cast(self, reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
         """Casts the batches of a scan to the types of `schema`."""
@@ -315,6 +326,8 @@ class Scanner:
 
     def to_table(self) -> pa.Table:
         """Returns all rows in memory."""
+        if not self._dataset.is_widened:
+            return self._scan.to_table()
         return self._dataset.cast(self._scan.to_reader(keeps_all=True)).read_all()
 
 

@@ -147,11 +147,13 @@ class LruCache(Generic[K, V]):
     def get(self, key: K) -> V | None:
         """Returns the value, and marks it as used."""
         with self._lock:
-            entry = self._values.get(key)
-            if entry is None:
+            # two calls for a value that is there: small operations look up many
+            try:
+                value = self._values[key][0]
+            except KeyError:
                 return None
             self._values.move_to_end(key)
-            return entry[0]
+            return value
 
     def peek(self, key: K) -> V | None:
         """Returns the value without marking it as used."""

@@ -24,6 +24,13 @@ from lance_sql.values.arrays import I64, U64, BoolMask
 
 _NO_BOUND: Final = 2**64 - 1
 
+_HIDDEN: Final = int(SequenceForm.HIDDEN_COLUMN)
+_FORMS: Final = [
+    int(FragmentColumn.ROW_IDS_FORM),
+    int(FragmentColumn.CREATED_AT_FORM),
+    int(FragmentColumn.LAST_UPDATED_AT_FORM),
+]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SequenceBounds:
@@ -129,8 +136,7 @@ class FragmentTable:
 
     def have_hidden_columns(self) -> bool:
         """Whether a data file contains row ids or versions of a fragment."""
-        forms = (FragmentColumn.ROW_IDS_FORM, FragmentColumn.CREATED_AT_FORM, FragmentColumn.LAST_UPDATED_AT_FORM)
-        return any(bool((self._column(form) == SequenceForm.HIDDEN_COLUMN).any()) for form in forms)
+        return bool((self._values[:, _FORMS] == _HIDDEN).any())
 
     @cached_property
     def _with_bounds(self) -> I64:

@@ -131,7 +131,7 @@ class Fragments(Sequence[Fragment]):
 
     def first_file_version(self) -> tuple[int, int] | None:
         """Returns the major and minor version of the first data file; None without any. Parses no fragment."""
-        for index in np.flatnonzero(self.table.num_files)[:1].tolist():
+        for index in self.table.num_files.nonzero()[0][:1].tolist():
             file = self._message(index).files[0]
             return file.file_major_version, file.file_minor_version
         return None
@@ -228,7 +228,7 @@ def _pick(content: bytes, table: FragmentTable, indices: I64) -> bytes:
     if len(indices) == 0:
         return b""
     bounds = np.concatenate(([0], table.ends))
-    firsts = np.concatenate(([0], np.flatnonzero(np.diff(indices) != 1) + 1))
+    firsts = np.concatenate(([0], (np.diff(indices) != 1).nonzero()[0] + 1))
     lasts = np.concatenate((firsts[1:] - 1, [len(indices) - 1]))
     starts, ends = bounds[indices[firsts]], bounds[indices[lasts] + 1]
     return b"".join([content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])

@@ -49,32 +49,24 @@ _MOST_UNCONFIRMED_ROWS: Final = 1 << 22
 class OpenFragment:
     """Rows of one fragment, as physical offsets that include deleted rows. Thread-safe; caches read content.
 
+    files: of the version
+    fragment: as recorded in the manifest
     unknown: columns with incomplete learned statistics, by field id, as far as scans have requested them; see
         `learning`
     key: identity of the object in caches, which do not keep it alive
     """
 
     def __init__(self, files: TableFiles, fragment: Fragment) -> None:
-        self._files = files
-        self._fragment = fragment
+        self.files = files
+        self.fragment = fragment
         self._columns: dict[tuple[Field, pa.DataType | None], _FieldColumns] = {}
         self.unknown: dict[int, UnknownColumn | None] = {}
         self.key = object()
 
     @property
-    def files(self) -> TableFiles:
-        """Files of the version."""
-        return self._files
-
-    @property
-    def fragment(self) -> Fragment:
-        """Fragment as recorded in the manifest."""
-        return self._fragment
-
-    @property
     def id(self) -> int:
         """Id of the fragment."""
-        return self._fragment.id
+        return self.fragment.id
 
     @cached_property
     def num_rows(self) -> int:
@@ -82,16 +74,16 @@ class OpenFragment:
 
         raises: CorruptFile if the manifest records a very large number, and its file another one
         """
-        fragment = self._fragment
+        fragment = self.fragment
         rows = fragment.physical_rows
         if 0 < rows <= _MOST_UNCONFIRMED_ROWS:
             return rows
         if not fragment.files:
-            with at(table=self._files.label, file=f"fragment {self.id}"):
+            with at(table=self.files.label, file=f"fragment {self.id}"):
                 if rows > 0:
                     raise CorruptFile(f"{rows} rows, and no data file")
             return rows
-        opened = self._files.open(fragment.files[0])
+        opened = self.files.open(fragment.files[0])
         if rows and opened.num_rows != rows:
             with opened.at():
                 raise CorruptFile(f"the file has {opened.num_rows} rows, its fragment {rows}")
@@ -110,13 +102,13 @@ class OpenFragment:
 
         raises: CorruptFile
         """
-        if self._fragment.files:
-            self._open(self._fragment.files[0])
+        if self.fragment.files:
+            self._open(self.fragment.files[0])
 
     @cached_property
     def listed(self) -> ListedFiles:
         """Columns of its files."""
-        return listed(self._fragment.files)
+        return listed(self.fragment.files)
 
     @cached_property
     def deletions(self) -> U32:
@@ -135,15 +127,15 @@ class OpenFragment:
             self.__dict__.setdefault("deletions", self._read_deletions())
 
     def _read_deletions(self) -> U32:
-        file = self._fragment.deletion_file
+        file = self.fragment.deletion_file
         if file is None:
             return _NO_ROWS
-        store, path = self._files.resolve_deletions(file, self.id)
+        store, path = self.files.resolve_deletions(file, self.id)
         try:
-            with at(table=self._files.label):
+            with at(table=self.files.label):
                 return deletions.read(store, path, file.file_type, self.num_rows)
         except CorruptFile as error:
-            raise identity.lost(self._files.location, error) from error
+            raise identity.lost(self.files.location, error) from error
 
     def live_rows(self) -> RowRanges:
         """Returns the rows that are not deleted."""
@@ -159,11 +151,11 @@ class OpenFragment:
 
         raises: CorruptFile
         """
-        if not self._files.has_stable_row_ids:
+        if not self.files.has_stable_row_ids:
             return row_ids.addresses(self.id, self.num_rows)
-        source = self._fragment.row_ids
+        source = self.fragment.row_ids
         if source is None:
-            raise CorruptFile(f"{self._files.label}: fragment {self.id} has no row ids")
+            raise CorruptFile(f"{self.files.label}: fragment {self.id} has no row ids")
         num_rows = self.num_rows
         return self._sequence("row ids", source, lambda data: row_ids.parse(data, num_rows), row_ids.from_values)
 
@@ -173,7 +165,7 @@ class OpenFragment:
 
         raises: CorruptFile; InvalidArgument on a table without stable row ids
         """
-        return self._versions("created at", self._fragment.created_at)
+        return self._versions("created at", self.fragment.created_at)
 
     @cached_property
     def last_updated_at_sequence(self) -> RowVersions:
@@ -181,7 +173,7 @@ class OpenFragment:
 
         raises: as `created_at_sequence`
         """
-        return self._versions("last updated at", self._fragment.last_updated_at)
+        return self._versions("last updated at", self.fragment.last_updated_at)
 
     def row_ids(self, rows: RowRanges) -> U64:
         """Returns the row ids of `rows`."""
@@ -203,7 +195,7 @@ class OpenFragment:
         rows = np.ascontiguousarray(rows)
         arrays: list[pa.Array | None] = [None] * len(wanted.fields)
         for number, plain in wanted.plain_columns(self.listed).items():
-            file = self._open(self._fragment.files[number])
+            file = self._open(self.fragment.files[number])
             if kernel_columns.is_possible(file):
                 read: Sequence[pa.Array | None] | None = mapped_rows.read([FileRows(file, plain.columns, rows)])
                 read = kernel_columns.read(file, plain.columns, rows) if read is None else read
@@ -227,7 +219,7 @@ class OpenFragment:
         ((number, plain),) = files.items()
         if len(plain.positions) != len(wanted.fields):
             return None
-        return FileRows(self._open(self._fragment.files[number]), plain.columns, np.ascontiguousarray(rows)), plain
+        return FileRows(self._open(self.fragment.files[number]), plain.columns, np.ascontiguousarray(rows)), plain
 
     def _read_others(
         self, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
@@ -245,7 +237,7 @@ class OpenFragment:
             elif not columns and field.id in delivered:
                 out.append(pa.nulls(num_rows, delivered[field.id]))
             else:
-                with at(table=self._files.label, column=field.name):
+                with at(table=self.files.label, column=field.name):
                     out.append(join(each.field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
         return out
 
@@ -254,11 +246,11 @@ class OpenFragment:
 
         raises: CorruptFile for a path outside the table
         """
-        fragment = self._fragment
+        fragment = self.fragment
         file = fragment.files[number]
         if not 0 < file.size_bytes <= MAX_BYTES or fragment.physical_rows == 0:
             return None
-        store, path = self._files.resolve(file)
+        store, path = self.files.resolve(file)
         local = store.local_path(path)
         return SmallFile(local, fragment.physical_rows, column_indices) if local is not None else None
 
@@ -278,32 +270,32 @@ class OpenFragment:
         index = None if number is None else self.listed.files[number].columns.get(field.id)
         if number is None or index is None:
             return None
-        opened = self._open(self._fragment.files[number])
+        opened = self._open(self.fragment.files[number])
         return opened, opened.column(index)
 
     def _stored(self, field: Field, delivered: pa.DataType | None) -> _FieldColumns:
         field_columns = self._columns.get((field, delivered))
         if field_columns is None:
-            files = self._fragment.files
+            files = self.fragment.files
             stored, leaf_files = stored_leaves(field, delivered, self.listed)
             columns = {}
             for leaf, number in leaf_files:
                 self._open(files[number])
-                column = self._files.column(files[number], self.listed.files[number], leaf, field.name)
+                column = self.files.column(files[number], self.listed.files[number], leaf, field.name)
                 if column is not None:
                     columns[leaf.field.id] = column
             field_columns = self._columns[field, delivered] = _FieldColumns(stored, columns)
         return field_columns
 
     def _open(self, file: DataFile) -> FileReader:
-        opened = self._files.open(file)
+        opened = self.files.open(file)
         if opened.num_rows != self.num_rows:
             with opened.at():
                 raise CorruptFile(f"the file has {opened.num_rows} rows, its fragment {self.num_rows}")
         return opened
 
     def _versions(self, kind: str, source: SequenceSource) -> RowVersions:
-        check_row_history(self._files)
+        check_row_history(self.files)
         num_rows = self.num_rows
         if source is None:
             return row_versions.constant(num_rows)
@@ -317,10 +309,10 @@ class OpenFragment:
         from_values: Callable[[U64], _T],
     ) -> _T:
         if isinstance(source, HiddenColumn):
-            opened = self._files.open(source.file)
+            opened = self.files.open(source.file)
             return from_values(hidden_columns.read(opened, source.column_index, self.num_rows))
-        with at(table=self._files.label, file=f"fragment {self.id}, {kind}"):
-            return parse(source if isinstance(source, bytes) else self._files.external(source, self.num_rows))
+        with at(table=self.files.label, file=f"fragment {self.id}, {kind}"):
+            return parse(source if isinstance(source, bytes) else self.files.external(source, self.num_rows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,11 +36,11 @@ class OpenFragments:
         deletions = fragment.deletion_file
         key = fragment.id if deletions is None else (fragment.id, deletions.read_version, deletions.id)
         opened = self._open.get(key)
-        if opened is not None and _is_of(opened, fragment):
+        if opened is not None and (opened.fragment is fragment or opened.fragment == fragment):
             return opened
         # a changed fragment keeps its id
         made = OpenFragment(self.files, fragment)
-        return self._open.keep(key, made, lambda known: not _is_of(known, fragment))
+        return self._open.keep(key, made, lambda known: known.fragment != fragment)
 
     @property
     def num_bytes(self) -> int:
@@ -69,7 +69,3 @@ class OpenFragments:
                 if not has.fields.isdisjoint(fields):
                     calls.append(partial(self.files.open, file))
         concurrently(calls, self.concurrency)
-
-
-def _is_of(opened: OpenFragment, fragment: Fragment) -> bool:
-    return opened.fragment is fragment or opened.fragment == fragment

@@ -60,18 +60,18 @@ class RowVersions:
         """Returns the versions of the physical rows [start, end)."""
         end = self.num_rows if end is None else end
         row_ranges.check_held(end - start)
-        run_ends = np.cumsum(self.lengths)
+        run_ends = self.lengths.cumsum()
         run_starts = run_ends - self.lengths
         inside = np.minimum(run_ends, end) - np.maximum(run_starts, start)
-        return np.repeat(self.versions, np.maximum(inside, 0))
+        return self.versions.repeat(np.maximum(inside, 0))
 
     def runs(self) -> tuple[I64, U64]:
         """Returns the first row of each run, and its version."""
-        return np.cumsum(self.lengths) - self.lengths, self.versions
+        return self.lengths.cumsum() - self.lengths, self.versions
 
     def take(self, offsets: npt.NDArray[np.integer]) -> U64:
         """Returns the versions of the rows at these physical offsets, which must be below `num_rows`."""
-        runs = np.searchsorted(np.cumsum(self.lengths), offsets, side="right")
+        runs = self.lengths.cumsum().searchsorted(offsets, side="right")
         return self.versions[runs]
 
 
@@ -103,9 +103,9 @@ def parse(data: bytes, num_rows: int) -> RowVersions:
 def serialize(versions: RowVersions) -> bytes:
     """Serializes versions, with one run for each stretch of equal versions."""
     message = row_ids_pb2.RowDatasetVersionSequence()
-    changes = np.flatnonzero(versions.versions[1:] != versions.versions[:-1]) + 1
+    changes = (versions.versions[1:] != versions.versions[:-1]).nonzero()[0] + 1
     firsts = np.concatenate(([0], changes))[: len(versions.versions)]
-    run_ends = np.cumsum(versions.lengths)
+    run_ends = versions.lengths.cumsum()
     starts = np.concatenate(([0], run_ends))[firsts].tolist()
     for start, end, version in zip(
         starts, [*starts[1:], versions.num_rows], versions.versions[firsts].tolist(), strict=False
@@ -128,7 +128,7 @@ def stored_rows(data: bytes) -> int:
 
 def from_values(versions: U64) -> RowVersions:
     """Returns the versions of a hidden column, one per physical row."""
-    starts = np.flatnonzero(np.diff(versions, prepend=versions[:1] + np.uint64(1)))
+    starts = np.diff(versions, prepend=versions[:1] + np.uint64(1)).nonzero()[0]
     return RowVersions(versions[starts], np.diff(starts, append=len(versions)))
 
 

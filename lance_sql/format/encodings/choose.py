@@ -116,11 +116,11 @@ def numbers(
     are_clear = (num_changes > 0) & ((fewest_runs >= count) | (fewest_runs * (bits // 8 + 1) >= num_bytes))
     if bits in rules.dictionary_bits:
         are_clear &= ~dictionary.may_help(pages, bits, count, _DICTIONARY_RATIO * num_bytes)
-    if rules.constant_values and (same := np.flatnonzero(num_changes == 0)).size:
+    if rules.constant_values and (same := (num_changes == 0).nonzero()[0]).size:
         yield None, 0, same.tolist()
-    if (packed := np.flatnonzero(are_clear & are_packed)).size:
+    if (packed := (are_clear & are_packed).nonzero()[0]).size:
         yield InlineBitpacking(bits), bitpacking.LOG2_GROUP, packed.tolist()
-    if (plain := np.flatnonzero(are_clear & ~are_packed)).size:
+    if (plain := (are_clear & ~are_packed).nonzero()[0]).size:
         yield Flat(bits), flat.log2_chunk_items(bits, _most_bytes(rules)), plain.tolist()
 
 

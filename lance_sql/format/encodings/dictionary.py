@@ -83,7 +83,7 @@ def may_help(pages: Sequence[pa.Buffer], bits: int, count: int, most_bytes: npt.
     """
     may = np.full(len(pages), count >= FEWEST_VALUES)
     for num_tried in (_FEWEST_VALUES_TRIED, count):
-        left = np.flatnonzero(may)
+        left = may.nonzero()[0]
         if left.size == 0:
             break
         num_distinct = _kernels.distinct_numbers([pages[index] for index in left.tolist()], bits // 8, count, num_tried)

@@ -27,6 +27,8 @@ class FileBytes:
 
     size: of the file
     tail: its last bytes
+    is_in_memory: opening has read the whole file, so that caching parts of it has no benefit
+    is_mapped: bytes cost nothing until they are accessed
     identity: as returned by its store, or None
     """
 
@@ -51,6 +53,8 @@ class FileBytes:
             # for a remote file, a slightly larger read takes no longer than another request
             is_quick = store.concurrency > 1 and (has_short_end or (size is not None and size <= ROUND_TRIP_BYTES))
             self.size, self.tail = store.tail(path, ROUND_TRIP_BYTES if is_quick else TAIL_BYTES, size=size)
+        self.is_in_memory = bool(self.tail.size == self.size)
+        self.is_mapped = self.is_in_memory or store.gap >= self.size
 
     def fetch(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         """Reads the bytes of each range, anywhere in the file."""
@@ -134,19 +138,9 @@ class FileBytes:
         return self._store.gap
 
     @property
-    def is_mapped(self) -> bool:
-        """Whether bytes cost nothing until they are accessed."""
-        return self.is_in_memory or self.gap >= self.size
-
-    @property
     def is_unchanged(self) -> bool:
         """Whether the file is the same as when it was opened, as far as its store can detect that."""
         return self.identity is not None and self._store.identity(self.path) == self.identity
-
-    @property
-    def is_in_memory(self) -> bool:
-        """Whether opening has read the whole file, so that caching parts of it has no benefit."""
-        return bool(self.tail.size == self.size)
 
     def at(self, column: str | None = None, page: int | None = None) -> at:
         """Returns the context that adds the file to errors."""

@@ -49,4 +49,9 @@ def read(files: Sequence[SmallFile], types: Sequence[pa.DataType]) -> tuple[list
     num_rows = np.array([file.num_rows for file in files], np.int64)
     indices = np.array([file.column_indices for file in files], np.int64)
     done, columns = _kernels.read_small_files([file.path for file in files], num_rows, formats, indices)
-    return done, [pa.Array._import_from_c(column.address, type) for type, column in zip(types, columns, strict=True)]
+    if not columns:
+        return done, []
+    schema = pa.schema([pa.field("", type) for type in types])
+    # frees the columns unless they are imported
+    joined = _kernels.to_batch(columns)
+    return done, pa.RecordBatch._import_from_c(joined.address, schema).columns

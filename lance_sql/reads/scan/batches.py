@@ -262,9 +262,10 @@ def few(plan: ReadPlan, fragments: Sequence[FragmentScan]) -> Sequence[Batch] | 
 
     raises: CorruptFile
     """
-    if plan.reads_nothing or len(fragments) > PIECES_TOGETHER or num_rows(fragments) > FIRST_BATCH_ROWS:
+    if plan.fragments.concurrency > 1 or plan.reads_nothing or len(fragments) > PIECES_TOGETHER:
         return None
-    if most_rows(fragments) >= LONG_FILE_ROWS or plan.fragments.concurrency > 1:
+    total = num_rows(fragments)
+    if total > FIRST_BATCH_ROWS or (total >= LONG_FILE_ROWS and most_rows(fragments) >= LONG_FILE_ROWS):
         return None
     are_few_columns = len(plan.fields) <= FEW_COLUMNS
     batches: list[list[Piece]] = []

@@ -94,8 +94,7 @@ class Draft:
 
     def change(self, **values: object) -> None:
         """Sets fields of the manifest."""
-        # each caller passes a field and its value; the fields have no type in common
-        self.manifest = dataclasses.replace(self.manifest, **values)  # type: ignore[arg-type]
+        self.manifest = self.manifest.changed(values)
 
     def edit(
         self, *, removed: Collection[int] = (), replaced: Iterable[Fragment] = (), added: Iterable[Fragment] = ()
@@ -189,7 +188,7 @@ class Draft:
             # for most fragments the manifest records that their ids are lower
             greatest = before.fragments.table.row_ids.greatest[-_YOUNGEST:]
             first = len(before.fragments) - len(greatest)
-            for fragment_index in (first + np.flatnonzero(greatest >= np.uint64(start))).tolist():
+            for fragment_index in (first + (greatest >= np.uint64(start)).nonzero()[0]).tolist():
                 _check_row_ids(before.fragments[fragment_index], start)
         if start + count >= 2**64:
             raise UnsupportedFeature(f"{count} row ids above {start} are not supported")
@@ -281,6 +280,6 @@ def _created_at(snapshot: Snapshot, fragments: Sequence[Fragment], ids: U64) -> 
 def _contains(ascending: U32, values: I64) -> BoolMask:
     if not len(ascending):
         return np.zeros(len(values), np.bool_)
-    positions = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    positions = np.minimum(ascending.searchsorted(values), len(ascending) - 1)
     is_contained: BoolMask = ascending[positions] == values
     return is_contained
