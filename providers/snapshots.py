@@ -61,7 +61,8 @@ def open_version(
         snapshot.manifest.transaction_file,
     )
     cached = _cached.get(identity)
-    if cached is not None and cached.snapshot.is_as_read():
+    # opening has checked the files of one that was opened before
+    if cached is not None and (cached.snapshot is snapshot or cached.snapshot.is_as_read()):
         return cached
     _cached.put(identity, opened)
     return opened

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 import numpy as np
@@ -48,6 +48,13 @@ _SETS: Final[Mapping[str, Callable[[bytes], object]]] = {
 }
 
 
+class _Held(NamedTuple):
+    """An open segment with its files, or the reason why it cannot be used."""
+
+    opened: Opened | LanceError
+    files: Sequence[IndexFile]
+
+
 class OpenIndices:
     """The index segments of a version. Thread-safe.
 
@@ -71,10 +78,19 @@ class OpenIndices:
         self.covered: dict[int, object] = {}
         self._sort_by_column(schema)
         self._files = files
-        self._open: LruCache[_Key, Opened | LanceError] = LruCache(
-            "index segments", most_bytes=BUDGET_BYTES, num_bytes=_size
-        )
+        self._open: LruCache[_Key, _Held] = LruCache("index segments", most_bytes=BUDGET_BYTES, num_bytes=_size)
         self._moves: list[FragmentReuse | LanceError] | None = None
+
+    def take_over(self, earlier: OpenIndices) -> None:
+        """Takes over the open segments that another version of the same folder has as well, if their files are
+        unchanged as far as the store can detect that."""
+        was, now = earlier._files.location, self._files.location
+        if was.store is not now.store or was.base_paths != now.base_paths:
+            return
+        for segment in self.segments:
+            held = earlier._open.peek((segment.uuid, segment.base_id))
+            if held is not None and held.files and all(file.is_unchanged for file in held.files):
+                self._open.keep((segment.uuid, segment.base_id), held)
 
     @property
     def moves(self) -> FragmentReuse | None:
@@ -157,11 +173,14 @@ class OpenIndices:
         raises: CorruptFile, UnsupportedFeature, in every call
         """
         key = segment.uuid, segment.base_id
-        opened = self._open.get(key)
-        if opened is None:
+        held = self._open.get(key)
+        if held is not None:
+            opened = held.opened
+        else:
+            files: list[IndexFile] = []
             try:
                 with at(table=self._files.label):
-                    opened = self._read(segment)
+                    opened = self._read(segment, files)
             except (CorruptFile, UnsupportedFeature) as error:
                 # A copy has no traceback, whose frames would keep the version alive as long as the version keeps
                 # the error.
@@ -170,7 +189,8 @@ class OpenIndices:
                     _LOG.warning(
                         "%s: the index %r is damaged and not used: %s", self._files.label, segment.name, error.in_table
                     )
-            self._open.keep(key, opened)
+                files.clear()
+            self._open.keep(key, _Held(opened, files))
         if isinstance(opened, LanceError):
             raise copy.copy(opened)
         return opened
@@ -196,7 +216,7 @@ class OpenIndices:
                 with at(file=file.path):
                     raise CorruptFile(f"the file has {file.num_bytes} bytes, the manifest records {size}")
         try:
-            self._read(segment, uses_cache=False)
+            self._read(segment, [], uses_cache=False)
         except UnsupportedFeature:
             # as zone maps of structs and maps by other writers, which no search reads
             return
@@ -274,11 +294,17 @@ class OpenIndices:
             (content,) = store.get_ranges(path, [ByteRange(offset, offset + size)])
         return bytes(memoryview(content))
 
-    def _read(self, segment: IndexSegment, *, uses_cache: bool = True) -> Opened:
+    def _read(self, segment: IndexSegment, files: list[IndexFile], *, uses_cache: bool = True) -> Opened:
+        """Reads a segment, and adds the files that are opened for it to `files`."""
         kind = segment.kind
         if kind is None:
             raise UnsupportedFeature(f"an index of kind {segment.index_type or 'unknown'} is not supported")
-        return kind.read(partial(self._file, segment, uses_cache=uses_cache), segment.index_version)
+
+        def opened(name: str) -> IndexFile:
+            files.append(self._file(segment, name, uses_cache=uses_cache))
+            return files[-1]
+
+        return kind.read(opened, segment.index_version)
 
     def _file(self, segment: IndexSegment, name: str, *, uses_cache: bool = True) -> IndexFile:
         store, path = self._files.resolve_index(segment.base_id, f"{segment.uuid}/{name}")
@@ -288,8 +314,8 @@ class OpenIndices:
         return IndexFile(store, path, size=size, has_short_end=is_lists, uses_cache=uses_cache)
 
 
-def _size(opened: Opened | LanceError) -> int:
-    return 256 if isinstance(opened, LanceError) else opened.num_bytes
+def _size(held: _Held) -> int:
+    return 256 if isinstance(held.opened, LanceError) else held.opened.num_bytes
 
 
 def _indexed_columns(fields: Iterable[Field], above: Path = ()) -> Iterator[tuple[Path, Field]]:

@@ -80,6 +80,8 @@ class Snapshot:
         self._open_fragments: OpenFragments | None = None
         self._indices: tuple[IndexSegment, ...] | None = None
         self._open_indices: OpenIndices | None = None
+        # of another version, until this one opens its own
+        self._earlier_indices: OpenIndices | None = None
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Callable[..., Snapshot], tuple[Any, ...]]:
@@ -233,8 +235,11 @@ class Snapshot:
         """
         if self._open_indices is None:
             opened = OpenIndices(self.open_fragments.files, self.indices(), self.manifest.schema)
+            earlier = self._earlier_indices
+            if earlier is not None:
+                opened.take_over(earlier)
             with self._lock:
-                self._open_indices = self._open_indices or opened
+                self._open_indices, self._earlier_indices = self._open_indices or opened, None
         return self._open_indices
 
     def open(self, fragment: Fragment) -> OpenFragment:
@@ -275,7 +280,9 @@ class Snapshot:
 
         commit_id: of the commit that made it, if known
         """
-        return Snapshot(*self._stores, file, **self._opened_as, commit_id=commit_id)
+        made = Snapshot(*self._stores, file, **self._opened_as, commit_id=commit_id)
+        made._earlier_indices = self._open_indices or self._earlier_indices
+        return made
 
     def proposed(self, manifest: Manifest, file: VersionFile) -> Snapshot:
         """Returns a version that is not committed yet. Scans of it do not use indices.
@@ -297,6 +304,7 @@ class Snapshot:
             commit_id=self._commit_id,
         )
         made._manifest, made._mark = self._manifest, self._mark
+        made._earlier_indices = self._open_indices or self._earlier_indices
         return made
 
     def siblings(self) -> list[Snapshot]:

@@ -26,6 +26,7 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
 
     is_arrow_dataset = False
     schema_is_stable = True
+    _offered: tuple[nodes.Node, Predicate] | None = None
     _judged: Scan | None = None
     """The scan by which the last condition was accepted, or not."""
 
@@ -78,7 +79,10 @@ class DuckDBSource(DuckDBTable, ArrowScanSource):
         return self.cast(pa.RecordBatchReader.from_stream(scan)).__arrow_c_stream__()
 
     def _predicate(self, node: nodes.Node) -> Predicate:
-        return to_predicate(node, self._stored, self.schema)
+        # DuckDB offers a condition, and then passes the same one with the scan
+        if self._offered is None or self._offered[0] is not node:
+            self._offered = node, to_predicate(node, self._stored, self.schema)
+        return self._offered[1]
 
     @cached_property
     def _stored(self) -> pa.Schema:

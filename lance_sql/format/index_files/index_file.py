@@ -70,13 +70,21 @@ class IndexFile:
         self._size = size
         self._has_short_end = has_short_end
         self._uses_cache = uses_cache
+        self._identity: str | None = None
         self._columns: dict[str, Column] = {}
         self._plain_columns: dict[tuple[str, ...], Sequence[PlainColumn]] = {}
 
     @cached_property
     def _file(self) -> FileReader:
         cache = PageCache("pages of index files", _HEAD_BYTES)
-        return FileReader(self._store, self.path, cache, size=self._size, has_short_end=self._has_short_end)
+        file = FileReader(self._store, self.path, cache, size=self._size, has_short_end=self._has_short_end)
+        self._identity = self._identity or file.bytes.identity
+        return file
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Whether the file is the one that was read first, as far as its store can detect that."""
+        return self._identity is not None and self._store.identity(self.path) == self._identity
 
     @cached_property
     def _schema(self) -> Schema:
@@ -93,9 +101,11 @@ class IndexFile:
         raises: as `make`
         """
         files = (self, *others)
-        identities = tuple(file._store.identity(file.path) if file._uses_cache else None for file in files)
+        identities = tuple([file._store.identity(file.path) if file._uses_cache else None for file in files])
         if None in identities:
             return make()
+        for file, identity in zip(files, identities, strict=True):
+            file._identity = file._identity or identity
         key = (kind, identities)
         cached = KNOWN.get(key)
         if isinstance(cached, kind):

@@ -34,9 +34,8 @@ from lance_sql.reads.scan.predicates.json_functions import DOCUMENT, documents_o
 from lance_sql.reads.scan.projection import (
     Columns,
     OutputColumn,
-    fields_bytes,
+    ReadTogether,
     filter_fields,
-    have_dictionaries,
     key_of,
     restrict,
 )
@@ -134,37 +133,39 @@ class ReadPlan:
         return {field.id: DOCUMENT for field in self.filter_fields if is_json(field) and field.name in names}
 
     @cached_property
+    def together(self) -> ReadTogether:
+        """What follows from the columns and the fields of the filter alone."""
+        return self.columns.beside(self.filter_fields)
+
+    @property
     def fields(self) -> tuple[Field, ...]:
         """Fields that are read, filter columns first."""
-        of_columns = self.columns.fields
-        return tuple(dict.fromkeys([*self.filter_fields, *of_columns])) if self.filter_fields else of_columns
+        return self.together.fields
 
     @cached_property
     def tested(self) -> Mapping[str, Field]:
         """The fields of the filter by name."""
         return Schema(self.filter_fields).by_name
 
-    @cached_property
+    @property
     def to_read(self) -> FieldsToRead:
         """All fields, with the types of those in the result."""
-        of_columns = self.columns.to_read
-        are_in_columns = all(field in of_columns.fields for field in self.filter_fields)
-        return of_columns if are_in_columns else FieldsToRead(self.fields, self.delivered)
+        return self.together.to_read
 
     @cached_property
     def key(self) -> object:
         """Identical object for plans that read the same columns in the same types, as long as it is cached."""
         return key_of((self.filter_fields, self.columns.key)) if self.filter_fields else self.columns.key
 
-    @cached_property
+    @property
     def row_bytes(self) -> float:
         """Arrow bytes per row by the types of the columns, without the bytes of strings and lists."""
-        return self.columns.row_bytes + fields_bytes(self.filter_fields)
+        return self.together.row_bytes
 
-    @cached_property
+    @property
     def has_blobs(self) -> bool:
         """Whether values may be outside the data files."""
-        return self.columns.has_blobs or any(field.is_blob_v2 for field in self.filter_fields)
+        return self.together.has_blobs
 
     @cached_property
     def reads_nothing(self) -> bool:
@@ -176,10 +177,10 @@ class ReadPlan:
         """Whether values of rows must be read to evaluate the filter."""
         return bool(self.filter_fields or self.filter_system_columns)
 
-    @cached_property
+    @property
     def can_join(self) -> bool:
         """Whether columns of several fragments can be concatenated: each fragment has its own stored dictionaries."""
-        return not (self.columns.has_dictionaries or have_dictionaries(self.filter_fields))
+        return self.together.can_join
 
     @cached_property
     def steps(self) -> tuple[Sequence[Step], Predicate | None]:

@@ -158,8 +158,45 @@ class Columns(tuple[OutputColumn, ...]):
         """Identical object for the same columns in the same types, as long as it is cached."""
         return key_of(tuple([(column.field, column.arrow) for column in self]))
 
+    def beside(self, filter_fields: tuple[Field, ...]) -> ReadTogether:
+        """Returns what follows from these columns and the fields of a filter, the same object each time."""
+        found = self._beside.get(filter_fields)
+        if found is None:
+            if len(self._beside) >= _MOST_TYPES:
+                self._beside.clear()
+            found = self._beside[filter_fields] = ReadTogether(self, filter_fields)
+        return found
+
+    @cached_property
+    def _beside(self) -> dict[tuple[Field, ...], ReadTogether]:
+        return {}
+
     def __reduce__(self) -> tuple[Callable[..., Columns], tuple[tuple[OutputColumn, ...]]]:
         return Columns, (tuple(self),)
+
+
+class ReadTogether:
+    """The columns of a result and the fields of a filter, with what follows from both.
+
+    fields: that are read, those of the filter first
+    to_read: all of them, with the types of those in the result
+    row_bytes: Arrow bytes per row by the types, without the bytes of strings and lists
+    has_blobs: values may be outside the data files
+    can_join: columns of several fragments can be concatenated: each fragment has its own stored dictionaries
+    """
+
+    def __init__(self, columns: Columns, filter_fields: tuple[Field, ...]) -> None:
+        of_columns = columns.fields
+        self.fields = tuple(dict.fromkeys([*filter_fields, *of_columns])) if filter_fields else of_columns
+        are_in_columns = all(field in of_columns for field in filter_fields)
+        self.to_read = columns.to_read if are_in_columns else FieldsToRead(self.fields, columns.delivered)
+        self.row_bytes = columns.row_bytes + fields_bytes(filter_fields)
+        self.has_blobs = columns.has_blobs or any(field.is_blob_v2 for field in filter_fields)
+        self.can_join = not (columns.has_dictionaries or have_dictionaries(filter_fields))
+        self._reduced = columns, filter_fields
+
+    def __reduce__(self) -> tuple[Callable[..., ReadTogether], tuple[Columns, tuple[Field, ...]]]:
+        return ReadTogether, self._reduced
 
 
 @lru_cache(_MOST_KEYS)

@@ -142,14 +142,17 @@ def _read_fields(wanted: FieldsToRead, batch: Batch) -> list[pa.Array]:
     """Reads one array for each field."""
     if not wanted.fields:
         return []
-    if len(batch) == 1 and not batch[0].is_short:
-        return batch[0].fragment.read(wanted, batch[0].rows)
-    types = [wanted.delivered.get(field.id) for field in wanted.fields]
+    first = batch[0]
+    if len(batch) == 1 and not first.is_short and not first.is_few:
+        return first.fragment.read(wanted, first.rows)
     plain = wanted.without_dictionaries
-    if batch[0].is_short:
+    if first.is_short:
         arrays = _read_short(plain, batch)
     else:
         arrays = fragment_rows.read([(piece.fragment, piece.rows) for piece in batch], plain)
+    if plain is wanted:
+        return arrays
+    types = [wanted.delivered.get(field.id) for field in wanted.fields]
     return [
         array if type is None or array.type == type else array.dictionary_encode()
         for array, type in zip(arrays, types, strict=True)

@@ -74,7 +74,8 @@ class Scan(Relation):
         if found is None or other.predicate != self.predicate or (self.limit, other.limit) != (None, None):
             return self
         scan = replace(self)
-        scan.__dict__["plan"] = replace(found, read=self.read_plan)
+        # what is left of the filter does not depend on the columns
+        scan.__dict__["plan"] = replace(found, read=replace(found.read, columns=Columns.of(self.columns)))
         return scan
 
     @cached_property
