@@ -334,7 +334,9 @@ class BranchHistory:
 def _files_of(snapshot: Snapshot) -> object:
     """Returns a value that is equal for versions whose files of one name are the same file."""
     manifest = snapshot.manifest
-    bases = tuple(sorted([(number, base.path) for number, base in manifest.base_paths.items()]))
+    bases: tuple[tuple[int, str], ...] = ()
+    if manifest.base_paths:
+        bases = tuple(sorted([(number, base.path) for number, base in manifest.base_paths.items()]))
     return snapshot.store.uri, bases, manifest.has_stable_row_ids
 
 

@@ -71,6 +71,7 @@ class ImageReader:
         numbers |= {by_name[name] for name in filtered if name in by_name}
         self._absent = [number for number in numbers if sources[number].stored is None]
         self._stored = [number for number in sorted(numbers) if sources[number].stored is not None]
+        self._converted = [number for number in self._stored if not sources[number].is_direct]
         self._given = [name for name in given if name in names]
         self._needs_ids = not set(self._given) <= set(constant)
         shown = {column.name for column in columns if column.number is None}
@@ -104,27 +105,31 @@ class ImageReader:
             if ids is not None:
                 others[system_columns.ROW_ID] = as_column(ids[num_read : num_read + num_rows], pa.uint64())
                 num_read += num_rows
-            values = {number: self._sources[number].convert(arrays[i]) for i, number in enumerate(self._stored)}
+            values = dict(zip(self._stored, arrays[: len(self._stored)], strict=True))
+            for number in self._converted:
+                values[number] = self._sources[number].convert(values[number])
             for number in self._absent:
                 values[number] = pa.nulls(num_rows, self._sources[number].type)
             ids_of_batch = (
                 others[system_columns.ROW_ID].to_numpy() if self._needs_ids else np.zeros(num_rows, np.uint64)
             )
             others |= part.feed_columns(self._given, ids_of_batch)
-            shown = record_batch(
-                [self._shown(column, values, others) for column in self._columns], self._schema, num_rows
-            )
+            in_order = [
+                others[column.name]
+                if column.number is None
+                else values[column.number]
+                if not column.path
+                else self._member(column, values[column.number])
+                for column in self._columns
+            ]
+            shown = record_batch(in_order, self._schema, num_rows)
             if self._left:
                 shown = selection.filter(shown, self._passes(values, others, num_rows))
             if shown.num_rows:
                 yield shown
 
-    def _shown(self, column: FeedColumn, values: Mapping[int, pa.Array], others: Mapping[str, pa.Array]) -> pa.Array:
-        if column.number is None:
-            return others[column.name]
-        array = values[column.number]
-        if not column.path:
-            return array
+    def _member(self, column: FeedColumn, array: pa.Array) -> pa.Array:
+        assert column.number is not None
         source = self._sources[column.number]
         return OutputColumn(column.name, source.column, column.path, column.arrow).extract(array)
 

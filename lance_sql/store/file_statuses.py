@@ -71,7 +71,10 @@ class FileStatuses:
         before = self._before.copy()
         if len(before) > _MOST_ASKED:
             return False
-        return all(status is not None and read_status(self._prefix + path) == status for path, status in before.items())
+        for path, status in before.items():
+            if status is None or read_status(self._prefix + path) != status:
+                return False
+        return True
 
 
 class Containment:

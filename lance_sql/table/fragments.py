@@ -116,10 +116,10 @@ class Fragments(Sequence[Fragment]):
 
         raises: CorruptFile for a sum that is too large
         """
-        if len(counts) and int(counts.max()) > _MOST_ROWS // len(counts):
+        if len(counts) and int(np.maximum.reduce(counts)) > _MOST_ROWS // len(counts):
             with at(file=self.file or None):
                 raise CorruptFile("fragments with more rows than can be counted")
-        return int(counts.sum())
+        return int(np.add.reduce(counts))
 
     def have_deletions(self) -> bool:
         """Whether a fragment has a deletion file."""

@@ -100,6 +100,16 @@ class ReadPlan:
     filter_fields: tuple[Field, ...]
     filter_system_columns: tuple[str, ...]
 
+    def __reduce__(self) -> tuple[type[ReadPlan], tuple[object, ...]]:
+        # without what follows from these
+        return ReadPlan, (
+            self.fragments,
+            self.columns,
+            self.residual,
+            self.filter_fields,
+            self.filter_system_columns,
+        )
+
     def open(self, fragment: Fragment) -> OpenFragment:
         """Opens the fragment for reading."""
         return self.fragments.get(fragment)

@@ -106,6 +106,14 @@ class Columns(tuple[OutputColumn, ...]):
         return tuple(None if column.field is None else numbers[column.field] for column in self)
 
     @cached_property
+    def are_values(self) -> bool:
+        """Whether every column is the whole of a field, in which NULL is allowed."""
+        return all(
+            column.field is not None and not column.path and column.member is None and column.arrow.nullable
+            for column in self
+        )
+
+    @cached_property
     def delivered(self) -> Mapping[int, pa.DataType]:
         """Types of columns in the result, by field id, if they differ from the table's."""
         return {
@@ -193,10 +201,6 @@ class ReadTogether:
         self.row_bytes = columns.row_bytes + fields_bytes(filter_fields)
         self.has_blobs = columns.has_blobs or any(field.is_blob_v2 for field in filter_fields)
         self.can_join = not (columns.has_dictionaries or have_dictionaries(filter_fields))
-        self._reduced = columns, filter_fields
-
-    def __reduce__(self) -> tuple[Callable[..., ReadTogether], tuple[Columns, tuple[Field, ...]]]:
-        return ReadTogether, self._reduced
 
 
 @lru_cache(_MOST_KEYS)

@@ -123,8 +123,12 @@ def _to_batch(
     """
     values: of the fields of the columns
     """
+    columns = plan.columns
+    if columns.are_values:
+        in_order = [values[number] for number in columns.field_numbers if number is not None]
+        return record_batch(in_order, [column.arrow for column in columns], num_rows)
     arrays = []
-    for column, number in zip(plan.columns, plan.columns.field_numbers, strict=True):
+    for column, number in zip(columns, columns.field_numbers, strict=True):
         if number is not None:
             array = column.extract(values[number])
         elif column.is_null:
@@ -135,7 +139,7 @@ def _to_batch(
             with at(column=column.name):
                 raise CorruptFile("NULL in a column that may not be NULL")
         arrays.append(array)
-    return record_batch(arrays, [column.arrow for column in plan.columns], num_rows)
+    return record_batch(arrays, [column.arrow for column in columns], num_rows)
 
 
 def _read_fields(wanted: FieldsToRead, batch: Batch) -> list[pa.Array]:
