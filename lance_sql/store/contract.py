@@ -162,6 +162,24 @@ class Store(Protocol):
         """Removes a file. A missing file is not an error."""
 
 
+class Unmapped:
+    """Answers of a `Store` whose files have neither local paths nor mappings, and are listed in any order."""
+
+    lists_by_name: bool = False
+
+    def local_path(self, path: str) -> str | None:
+        return None
+
+    def mapped(self, path: str) -> MappedFile | None:
+        return None
+
+    def names(self, prefix: str) -> list[str] | None:
+        return None
+
+    def identity(self, path: str) -> str | None:
+        return None
+
+
 def check_path(path: str) -> None:
     """Makes sure that a path stays below the root of its store.
 

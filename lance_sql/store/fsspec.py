@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, UnsupportedFeature, at
 from lance_sql.runtime import observing
-from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Unmapped, check_path, check_ranges
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
 from lance_sql.store.requests import CONCURRENCY
 
@@ -25,7 +25,7 @@ _CREATE: Final[Mapping[str, Mapping[str, Any]]] = {"memory": {"mode": "create"}}
 _LOCK: Final = Lock()
 
 
-class FsspecStore:
+class FsspecStore(Unmapped):
     """The files below a URI. Neighboring ranges are fetched together, separate ones at the same time.
 
     storage_options: for the file system
@@ -60,14 +60,6 @@ class FsspecStore:
         # Other file systems may have one connection, which takes one request at a time.
         return CONCURRENCY if self._fs.async_impl else 1
 
-    lists_by_name = False
-
-    def local_path(self, path: str) -> str | None:
-        return None
-
-    def mapped(self, path: str) -> None:
-        return None
-
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         full = self._full(path)
         with at(file=path):
@@ -94,9 +86,6 @@ class FsspecStore:
             if info["type"] == "file":
                 yield ObjectInfo(f"{prefix}/{name}", info.get("size"))
 
-    def names(self, prefix: str) -> None:
-        return None
-
     def folders(self, prefix: str) -> Iterator[str]:
         for name, info in self._ls(prefix):
             if info["type"] == "directory":
@@ -111,9 +100,6 @@ class FsspecStore:
         if not isinstance(modified, datetime):
             return None
         return modified.replace(tzinfo=UTC) if modified.tzinfo is None else modified.astimezone(UTC)
-
-    def identity(self, path: str) -> str | None:
-        return None
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         full = self._full(path)

@@ -10,13 +10,13 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql.errors import at
-from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Unmapped, check_path, check_ranges
 
 # One lock for all stores, because several may share a mapping.
 _LOCK: Final = Lock()
 
 
-class MemoryStore:
+class MemoryStore(Unmapped):
     """Files in a mapping from path to content; ranges are slices of them, nothing is copied.
 
     files: shared with the caller; a pickled store has a copy
@@ -29,13 +29,6 @@ class MemoryStore:
     # reading over a gap copies nothing
     gap = 2**62
     concurrency = 1
-    lists_by_name = False
-
-    def local_path(self, path: str) -> str | None:
-        return None
-
-    def mapped(self, path: str) -> None:
-        return None
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         content = self._content(path)
@@ -53,9 +46,6 @@ class MemoryStore:
             if folder == prefix:
                 yield ObjectInfo(path, len(content))
 
-    def names(self, prefix: str) -> None:
-        return None
-
     def folders(self, prefix: str) -> Iterator[str]:
         start = prefix + "/" if prefix else ""
         inner = (path.removeprefix(start) for path in list(self._files) if path.startswith(start))
@@ -63,9 +53,6 @@ class MemoryStore:
 
     def modified(self, path: str) -> datetime | None:
         self._content(path)
-        return None
-
-    def identity(self, path: str) -> str | None:
         return None
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:

@@ -20,7 +20,7 @@ from lance_sql.errors import CorruptFile, InvalidArgument, StoreError, Unsupport
 from lance_sql.runtime import observing
 from lance_sql.store import client, conditional_puts
 from lance_sql.store.client_errors import NO_REASON, NOT_IMPLEMENTED, OutsideError, first_line, to_error
-from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
+from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, Unmapped, check_path, check_ranges
 from lance_sql.store.options import to_object_store
 from lance_sql.store.ranges import ROUND_TRIP_BYTES, cut_out, merge
 from lance_sql.store.requests import CONCURRENCY, innermost
@@ -37,7 +37,7 @@ _FIRST_WAIT_SECONDS: Final = 0.1
 _OBJECTS_PER_CHUNK: Final = 200
 
 
-class ObjectStore:
+class ObjectStore(Unmapped):
     """The objects below a URI. Neighboring ranges are fetched together, separate ones at the same time.
 
     storage_options: names of object_store (`aws_access_key_id`, `region`, ...); those of fsspec's packages (`key`,
@@ -66,12 +66,6 @@ class ObjectStore:
 
     gap = ROUND_TRIP_BYTES
     concurrency = CONCURRENCY
-
-    def local_path(self, path: str) -> str | None:
-        return None
-
-    def mapped(self, path: str) -> None:
-        return None
 
     def get_ranges(self, path: str, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         check_path(path)
@@ -116,9 +110,6 @@ class ObjectStore:
                     raise
                 time.sleep(_FIRST_WAIT_SECONDS * 2**attempt)
 
-    def names(self, prefix: str) -> None:
-        return None
-
     def folders(self, prefix: str) -> Iterator[str]:
         if prefix:
             check_path(prefix)
@@ -132,9 +123,6 @@ class ObjectStore:
         check_path(path)
         modified = self._read(path, lambda: self._obstore.head(self._client, path), verb="head")["last_modified"]
         return modified.astimezone(UTC) if isinstance(modified, datetime) else None
-
-    def identity(self, path: str) -> str | None:
-        return None
 
     def put(self, path: str, data: bytes | pa.Buffer, *, mode: PutMode) -> None:
         check_path(path)
