@@ -14,7 +14,7 @@ rows, with `--empty` or `--sample`, leaves cursors and existing tables alone. `-
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import Lock
@@ -164,11 +164,10 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
         reading.block.__exit__(None, None, None)
 
     def _write(self, path: str, rows: pa.Table, model: ModelRun, properties: Mapping[str, str]) -> None:
-        config = model.config
-        keys = config.get("unique_key")
+        config, keys = model.config, model.keys
         strategy = _strategy(model)
         if strategy == "merge":
-            _check_keys(model.name, rows, keys)
+            _check_keys(model, rows)
         target: Any = self._existing(path)
         if model.is_whole and target is not None:
             if strategy == "apply_changes" or model.cursor is not None:
@@ -200,40 +199,34 @@ class Plugin(BasePlugin):  # type: ignore[misc]  # dbt has no types here
 def _strategy(model: ModelRun) -> str:
     """Returns how the rows of a model become those of the table.
 
-    raises: InvalidArgument for an unknown strategy, one without its key, and none for a model that selects new rows
-        alone; UnsupportedFeature for options of other strategies of dbt
+    raises: InvalidArgument for an unknown strategy, and one without its key; UnsupportedFeature for options of other
+        strategies of dbt
     """
-    config = model.config
-    keys = config.get("unique_key")
     for option in _OTHER_ROWS:
-        if config.get(option) is not None:
+        if model.config.get(option) is not None:
             raise UnsupportedFeature(
                 f"Model {model.name}: {option} is not supported in a lance model: write it into the model's query"
             )
-    strategy = config.get("strategy") or config.get("incremental_strategy")
+    strategy = model.config.get("strategy") or model.config.get("incremental_strategy")
     if strategy is None:
-        if keys is None and model.asks:
-            raise InvalidArgument(
-                f"Model {model.name}: the new rows alone would replace all rows of the table: set strategy='append',"
-                " or unique_key to merge by it"
-            )
-        return "overwrite" if keys is None else "merge"
+        # new rows alone must not replace the others
+        return "merge" if model.keys else "append" if model.asks else "overwrite"
     if strategy not in _STRATEGIES:
         raise InvalidArgument(f"Model {model.name}: strategy={strategy!r} is not one of {', '.join(_STRATEGIES)}")
-    if strategy in ("merge", "apply_changes") and keys is None:
+    if strategy in ("merge", "apply_changes") and not model.keys:
         raise InvalidArgument(f"Model {model.name}: strategy={strategy!r} needs a unique_key")
     return str(strategy)
 
 
-def _check_keys(model: str, rows: pa.Table, keys: str | Sequence[str]) -> None:
+def _check_keys(model: ModelRun, rows: pa.Table) -> None:
     """
     raises: InvalidArgument for a key that is NULL, which would be inserted again by each run
     """
-    for key in [keys] if isinstance(keys, str) else keys:
+    for key in model.keys:
         if key in rows.column_names and rows[key].null_count:
             raise InvalidArgument(
-                f"Model {model}: unique_key {key!r} is NULL in {rows[key].null_count} rows, and NULL equals no key:"
-                " leave these rows out, or give them a value"
+                f"Model {model.name}: unique_key {key!r} is NULL in {rows[key].null_count} rows, and NULL equals no"
+                " key: leave these rows out, or give them a value"
             )
 
 

@@ -44,6 +44,12 @@ class ModelRun:
         return None if name is None else str(name)
 
     @property
+    def keys(self) -> list[str]:
+        """The columns of its unique_key; an empty one is none, as in dbt."""
+        given = self.config.get("unique_key") or []
+        return [given] if isinstance(given, str) else list(dict.fromkeys(given))
+
+    @property
     def name(self) -> str:
         return self.id.rpartition(".")[2]
 

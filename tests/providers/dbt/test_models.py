@@ -302,12 +302,6 @@ def test_tables_have_cursors_of_their_own(project: Path) -> None:
             " select 1 as a, 2 as b",
             "merge_update_columns is not supported",
         ),
-        (
-            "spent",
-            "{{ config(materialized='lance', location='x.lance') }} select 1 as a"
-            " {% if lance_sql.is_incremental() %} where false {% endif %}",
-            "would replace all rows",
-        ),
         ("sources", SOURCES.replace("version: 1", "versoin: 1"), "unknown meta 'versoin'"),
         ("sources", SOURCES.replace("path: orders.lance, version: 1", "version: 1"), "has no path"),
         ("sources", SOURCES.replace("version: 1", "version: 41"), "41"),
@@ -371,6 +365,16 @@ def test_columns_keys_and_contracts(project: Path) -> None:
         "adds": (
             config(incremental_strategy="append") + "select 1 as id",
             config(incremental_strategy="append") + "select 2 as id",
+            [(1,), (2,)],
+        ),
+        "asks": (
+            config(unique_key="") + "select 1 as id {% if lance_sql.is_incremental() %} where false {% endif %}",
+            config(unique_key=[]) + "select {% if lance_sql.is_incremental() %} 2 {% else %} 1 {% endif %} as id",
+            [(1,), (2,)],
+        ),
+        "repeats": (
+            config(unique_key=["id", "id"]) + "select 1 as id",
+            config(unique_key=["id", "id"]) + "select 2 as id",
             [(1,), (2,)],
         ),
         "merges": (
