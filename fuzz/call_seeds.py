@@ -47,10 +47,6 @@ def _blocks() -> Iterator[Values]:
                 yield _call(
                     "unpack", packed=packed, word_bits=8 * width, num_bits=5, num_values=count, out=count * width
                 )
-            block = oracles.run_block(values)
-            yield _call("rle_block", block=block, value_bits=8 * width, num_values=count, out=count * width)
-        block = oracles.inline_group(values[:700], 5)
-        yield _call("unpack_block", packed=block, word_bits=8 * width, num_values=700, out=700 * width)
     for text in (b"abcabc" * 90, bytes(range(256)) * 2, b""):
         yield _call("lz4_size", block=pa.Codec("lz4_raw").compress(text, asbytes=True))
     mask = oracles.bitmap(np.arange(700) % 13 < 9)

@@ -1,6 +1,6 @@
-"""Pages that the kernels read by themselves: layouts, chunks, dictionaries, rows and flags that do not fit together.
+"""Pages that the kernels read by themselves: messages, heads, types, rows and flags that do not fit together.
 
-A call has the arguments of one page and of the read; names with `chunks.` are those of its chunk table.
+A call has the arguments of one page and of the read.
 """
 
 from __future__ import annotations
@@ -18,50 +18,115 @@ from lance_sql import _kernels as kernels
 
 mutate, some_cuts = calls.mutate, calls.some_cuts
 
-_CHUNKS = "chunks."
 _MOST_ROWS = 1 << 20
-_FLAT_LEVELS = 16
 _FAR_APART_BYTES = 1 << 16
 _NUMBER_BITS = (8, 16, 32, 64)
-_COMPOSITES = ("lists", "fields", "packed", "strings")
+_MOST_LIST_ITEMS = 64
+_HEADS = ("head0", "head1", "head2")
 
 
 def run(values: Values) -> None:
     """Reads the rows, all and those that pass, each way; raises what the kernels raise."""
-    if "entries" in values and "composite" not in values:
-        _read(values, *_full_zip(values))
+    if "message" in values:
+        _read_page(values)
     elif "stored" in values:
         _read(values, *_array(values))
     elif "constant" in values:
         _read(values, *_constant(values))
-    elif "runs" in values:
-        _read({**values, "variable": False, "format_bits": 64, "list_size": None}, *_numbers(values))
-    elif "composite" in values:
-        _read({**values, "variable": False, "format_bits": 64}, *_composites(values))
-    elif "layers" in values:
-        _read(values, *_nested(values))
     else:
-        _read(values, *_mini_block(values)[:3])
+        _read({**values, "variable": False, "format_bits": 64, "list_size": None}, *_numbers(values))
 
 
-def _full_zip(values: Values) -> tuple[kernels.PageReader, Any, int]:
-    """The reader of a page of entries, its bytes, and the number of its rows."""
-    num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
+def _read_page(values: Values) -> None:
+    """Opens a page of a file 2.1 or 2.2, and reads its rows."""
+    num_rows, data = int(values["num_rows"]), _exact(values["data"])  # type: ignore[arg-type]  # never None
     if num_rows > _MOST_ROWS:
         raise ValueError("too many rows")
-    reader = kernels.PageReader.full_zip(
-        num_rows,
-        bits_def=values["bits_def"],  # type: ignore[arg-type]  # arguments are wrong on purpose
-        num_levels=values["num_levels"],  # type: ignore[arg-type]  # likewise
-        value_bytes=values["value_bytes"],  # type: ignore[arg-type]  # likewise
-        length_bytes=values["length_bytes"],  # type: ignore[arg-type]  # likewise
-        row_starts=None if values["row_starts"] is None else _exact(values["row_starts"]),
-        symbol_table=None if values["symbol_table"] is None else _exact(values["symbol_table"]),
-        format=_format(values),
-        list_size=values["list_size"],  # type: ignore[arg-type]  # likewise
-        compression=values["compression"],  # type: ignore[arg-type]  # likewise
+    head = [_exact(values[name]) for name in _HEADS if values[name] is not None]
+    # values come first, and heads behind them
+    buffers, end = [], len(data)
+    for each in head:
+        buffers.append((end, end + len(each)))
+        end += len(each)
+    at: Any = values["data_at"]
+    if at is not None:
+        buffers.insert(at, (0, len(data)))
+    leaf, shape = _leaf(values)
+    outer = _outer(values)
+    index_bits = int(values["index_bits"])  # type: ignore[arg-type]  # never None
+    is_nested = bool(values["is_nested"])
+    wanted = kernels.ColumnType(
+        shape,
+        index_bits=index_bits,
+        most_items=1 << 30,
+        makes_items=bool(values["makes_items"]),
+        outer=outer,
+        is_nested=is_nested,
+        are_places=bool(values["are_places"]),
+        leaf_name="leaf",
+        name="type",
     )
-    return reader, _exact(values["entries"]), num_rows
+    message = _exact(values["message"])
+    kernels.page_head(message, len(buffers))
+    reader = kernels.PageReader.stored(message, num_rows, buffers, list(map(pa.py_buffer, head)), wanted)
+    if reader.place is None:
+        return
+    type = leaf
+    if reader.form == kernels.PageForm.INDICES:
+        type = {8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}[index_bits]
+    for bits, list_size in outer if is_nested else ():
+        if bits:
+            type = pa.list_(type) if bits == 32 else pa.large_list(type)
+        else:
+            type = pa.struct({"x": type}) if list_size == 1 else pa.list_(type, min(list_size, 1 << 20))
+            num_rows //= max(list_size, 1)
+    if reader.form == kernels.PageForm.NONE:
+        _test_rows(values, reader, data, num_rows)
+    else:
+        _read(values, reader, data, num_rows, type)
+
+
+def _outer(values: Values) -> list[tuple[int, int]]:
+    raw = values["outer"]
+    assert isinstance(raw, bytes)
+    return [(raw[2 * i], raw[2 * i + 1]) for i in range(len(raw) // 2)]
+
+
+def _leaf(values: Values) -> tuple[pa.DataType, Any]:
+    """The type of a value, and its shape."""
+    bits, list_size = int(values["format_bits"]), int(values["list_size"] or 0)  # type: ignore[arg-type]  # never None
+    if not 0 <= list_size <= _MOST_LIST_ITEMS or not (bits == 1 or (0 < bits <= 1 << 12 and bits % 8 == 0)):
+        raise ValueError("a type that no column has")
+    variable = bool(values["variable"])
+    if variable and bits not in (32, 64):
+        raise ValueError("offsets that no column has")
+    item = _type((variable, bits), None)
+    plain = "plain", variable, bits, bits == 64 and not variable
+    text = "plain", True, 32, False
+    lists = pa.list_(item, list_size), ("lists", list_size, plain)
+    kinds: list[tuple[pa.DataType, Any]] = [
+        (item, plain),
+        lists,
+        (pa.struct({"a": item, "b": item}), ("struct", (plain, plain))),
+        (pa.struct({"a": item, "b": pa.binary(), "c": lists[0]}), ("struct", (plain, text, lists[1]))),
+        (pa.null(), ("null",)),
+        (pa.struct([]), ("struct", ())),
+        (item, ("other",)),
+    ]
+    number = int(values["kind"])  # type: ignore[arg-type]  # never None
+    return kinds[number % len(kinds)]
+
+
+def _test_rows(values: Values, reader: kernels.PageReader, data: Any, num_rows: int) -> None:
+    """Tests rows for NULL that have no values."""
+    rows = np.frombuffer(_exact(values["rows"]), np.int64).reshape(-1, 2)
+    count = int((rows[:, 1] - rows[:, 0]).clip(0).sum())
+    if count > _MOST_ROWS:
+        return
+    column, test = kernels.ColumnReader(np.array([0, max(num_rows, 1)])), kernels.ColumnTest(1)
+    column.open(0, reader, 0, len(data))
+    test.set(0, kernels.PageTest.validity(bool(values["order"])))
+    kernels.read_rows([(column, rows, [(0, data, 0)], test)], [], np.ones(count, np.uint8))
 
 
 def _array(values: Values) -> tuple[kernels.PageReader, Any, int]:
@@ -126,160 +191,6 @@ def _numbers(values: Values) -> tuple[kernels.PageReader, Any, int]:
     return reader, np.empty(0, np.uint8), num_rows
 
 
-def _nested(values: Values) -> tuple[kernels.PageReader, Any, int]:
-    """Arguments for values inside lists and structs, with levels in chunks or in memory."""
-    num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
-    layers = _layers(values)
-    if num_rows > _MOST_ROWS:
-        raise ValueError("too many rows")
-    if values["in_memory"]:
-        rep, definition = (None if values[name] is None else _exact(values[name]) for name in ("rep", "def"))
-        constant = kernels.PageReader.constant(_MOST_ROWS, format=_format(values), value=bytes(8))
-        reader = kernels.PageReader.nested_stored(
-            constant,
-            layers,
-            num_rows=num_rows,
-            repetition=rep,
-            definition=definition,
-            are_null=bool(values["are_null"]),
-        )
-        return reader, np.empty(0, np.uint8), num_rows
-    flat, data, _, table = _mini_block(values)
-    reader = kernels.PageReader.nested_chunks(
-        flat,
-        layers,
-        num_rows=num_rows,
-        table=table,
-        repetition=(kernels.LevelCodec.FLAT16, _FLAT_LEVELS) if values["chunks.has_rep"] else None,
-        definition=(kernels.LevelCodec.FLAT16, _FLAT_LEVELS) if values["chunks.has_def"] else None,
-        starts_through=None if values["starts"] is None else _exact(values["starts"]),
-        ends_through=None if values["ends"] is None else _exact(values["ends"]),
-    )
-    return reader, data, num_rows
-
-
-def _layers(values: Values) -> list[tuple[int, int, bool, int]]:
-    raw = values["layers"]
-    assert isinstance(raw, bytes)
-    list_size: Any = values.get("items_per_row", 1)
-    num_layers = len(raw) // 3
-    sizes = [1] * (num_layers - 1) + [list_size] * (num_layers > 0)
-    return [(raw[3 * i], raw[3 * i + 1], bool(raw[3 * i + 2]), size) for i, size in enumerate(sizes)]
-
-
-def _composites(values: Values) -> tuple[kernels.PageReader, Any, int, pa.DataType]:
-    """Arguments for values that have parts, in chunks or in entries, and the type of their arrays."""
-    num_rows = int(values["num_rows"])  # type: ignore[arg-type]  # never None
-    if num_rows > _MOST_ROWS:
-        raise ValueError("too many rows")
-    # arguments are wrong on purpose
-    numbers: Any = [values[name] for name in ("list_size", "dimension", "bits", "shape_bits")]
-    kinds = _kinds(bool(values["has_validity"]), values, *numbers)
-    number: Any = values["composite"]
-    shape, encoding, type = kinds[_COMPOSITES[number % len(_COMPOSITES)]]
-    if "entries" not in values:
-        reader, data = _composites_in_chunks(values, shape, encoding, num_rows)
-        # items of fixed-size lists are rows of their page
-        return reader, data, num_rows // max(int(values.get("items_per_row") or 1), 1), _around(values, type)
-    entry: Any = tuple(values[name] for name in ("bits_rep", "bits_def", "value_bytes", "length_bytes"))
-    data = _exact(values["entries"])
-    reader = kernels.PageReader.nested_zip(
-        shape,
-        encoding,
-        _layers(values),
-        num_rows=num_rows,
-        entry=entry,
-        num_bytes=len(data),
-        row_starts=None if values["row_starts"] is None else _exact(values["row_starts"]),
-    )
-    return reader, data, num_rows, _around(values, type)
-
-
-def _composites_in_chunks(values: Values, shape: Any, encoding: Any, num_rows: int) -> tuple[kernels.PageReader, Any]:
-    page: dict[str, Any] = {name.removeprefix(_CHUNKS): values[name] for name in values if name.startswith(_CHUNKS)}
-    data, metadata = (_exact(page.pop(name)) for name in ("data", "metadata"))
-    table = kernels.ChunkTable(metadata, **page)
-    compression: Any = values["compression"]
-    composites = kernels.PageReader.chunk_composites(table, shape, encoding, compression=compression)
-    definition = (kernels.LevelCodec.FLAT16, _FLAT_LEVELS) if page["has_def"] else None
-    reader = kernels.PageReader.nested_chunks(
-        composites,
-        _layers(values),
-        num_rows=num_rows,
-        table=table,
-        repetition=None,
-        definition=definition,
-        starts_through=None,
-        ends_through=None,
-    )
-    return reader, data
-
-
-def _around(values: Values, type: pa.DataType) -> pa.DataType:
-    for bits, _, _, list_size in _layers(values)[1:]:
-        if bits:
-            type = pa.list_(type) if bits == 32 else pa.large_list(type)
-        else:
-            type = pa.struct({"x": type}) if list_size == 1 else pa.list_(type, min(list_size, 1 << 20))
-    return type
-
-
-def _kinds(
-    has_validity: bool, values: Values, list_size: int, dimension: int, bits: int, shape_bits: int
-) -> dict[str, tuple[Any, Any, pa.DataType]]:
-    """The shape, the encoding and the type of the arrays of each kind."""
-    if not 0 <= list_size <= 64 or shape_bits not in (1, 8, 16, 32, 64):
-        raise ValueError("a type that no column has")
-    item = pa.bool_() if shape_bits == 1 else pa.binary(shape_bits // 8)
-    number = ("plain", False, shape_bits, False)
-    lists = "lists", list_size, number
-    encoded = "lists", dimension, has_validity, ("numbers", bits)
-    words: Any = ("strings",)
-    if values["symbol_table"] is not None:
-        words = "symbols", _exact(values["symbol_table"])
-    if values["compression"] is not None:
-        words = "compressed", values["compression"], words
-    vector_bytes = has_validity * -(-dimension // 8) - (-dimension * bits // 8)
-    packed = "packed", ((bits, ("numbers", bits)), (32, words), (8 * vector_bytes, encoded))
-    text = "plain", True, 32, False
-    vectors = pa.list_(item, list_size)
-    return {
-        "lists": (lists, encoded, vectors),
-        "fields": (("struct", (number, number)), ("fields", (bits, bits)), pa.struct({"a": item, "b": item})),
-        "packed": (
-            ("struct", (number, text, lists)),
-            packed,
-            pa.struct({"a": item, "b": pa.binary(), "c": vectors}),
-        ),
-        "strings": (text, words, pa.binary()),
-    }
-
-
-def _mini_block(values: Values) -> tuple[kernels.PageReader, Any, int, kernels.ChunkTable]:
-    """Arguments for a page of chunks, and their table."""
-    page: dict[str, Any] = {name.removeprefix(_CHUNKS): values[name] for name in values if name.startswith(_CHUNKS)}
-    data, metadata = (_exact(page.pop(name)) for name in ("data", "metadata"))
-    table = kernels.ChunkTable(metadata, **page)
-    items = None
-    if values["items"] is not None:
-        offsets = None if values["item_offsets"] is None else _exact(values["item_offsets"])
-        items = values["num_items"], values["item_bits"], offsets, _exact(values["items"])
-    reader = kernels.PageReader.mini_block(
-        table,
-        codec=values["codec"],  # type: ignore[arg-type]  # arguments are wrong on purpose
-        bits=values["bits"],  # type: ignore[arg-type]  # likewise
-        # inside lists and structs, levels also describe the structure
-        definition=(kernels.LevelCodec.FLAT16, _FLAT_LEVELS) if page["has_def"] and "layers" not in values else None,
-        symbol_table=None if values["symbol_table"] is None else _exact(values["symbol_table"]),
-        items=items,  # type: ignore[arg-type]  # likewise
-        format=_format(values),
-        list_size=values["list_size"],  # type: ignore[arg-type]  # likewise
-        keeps_indices=bool(values["keeps_indices"]),
-        compression=values["compression"],  # type: ignore[arg-type]  # likewise
-    )
-    return reader, data, table.num_items, table
-
-
 def _format(values: Values) -> tuple[bool, int]:
     return bool(values["variable"]), int(values["format_bits"])  # type: ignore[arg-type]  # never None
 
@@ -300,7 +211,6 @@ def _read(
     type = whole
     if type is None:
         type = _type(format, values["list_size"])
-        type = _around(values, type) if "layers" in values else type
     _import(kernels.read_rows([], [given, given], None), type)
     _import(kernels.read_rows([], [given], flags.copy()), type)
     _import(kernels.read_rows([(*given, _test(values))], [given], flags), type)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,19 +11,47 @@ import pyarrow as pa
 
 from fuzz.inputs import Values
 from lance_sql.format.encodings import general
-from lance_sql.format.encodings.tree import Compression
+from lance_sql.format.encodings.tree import (
+    Compression,
+    Constant,
+    Encoding,
+    FixedSizeList,
+    Flat,
+    Fsst,
+    General,
+    OutOfLineBitpacking,
+    PackedField,
+    PackedStruct,
+    Variable,
+    VariablePackedStruct,
+)
+from lance_sql.format.layouts.tree import (
+    Blob,
+    ConstantLayout,
+    FullZip,
+    Layer,
+    Layers,
+    MiniBlock,
+    PageLayout,
+    max_definition,
+    max_repetition,
+    max_visible,
+)
+from lance_sql.format.layouts.wire_v2_1 import layout_to_wire
 from tests.kernels import oracles
-from tests.kernels.pages import Chunk, Page, build
+from tests.kernels.pages import Chunk, Page, ValueCodec, build
 
 _SIZES = (1024, 130)
 _NUM_ROWS = sum(_SIZES)
 _SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
+_FLAT, _PACKED, _SPLIT, _RUNS, _TEXTS, _CODES = ValueCodec
 
 
 def calls() -> Iterator[Values]:
     """A page of each codec, without and with NULLs, and dictionaries; long ones, of whose values bounds are learned."""
     yield from _full_zip_calls()
     yield from _constant_calls()
+    yield from _stored_constants()
     yield from _number_calls()
     yield from _compressed_calls()
     yield from _nested_calls()
@@ -37,37 +66,37 @@ def calls() -> Iterator[Values]:
         for dtype in ("<u1", "<u4", "<u8"):
             values = numbers.astype(dtype)
             bits = 8 * values.itemsize
-            yield _call(_page([[part.tobytes()] for part in _split(values)], has_nulls), 0, bits, False, bits)
+            yield _call(_page([[part.tobytes()] for part in _split(values)], has_nulls), _FLAT, bits, False, bits)
             packed = [[oracles.inline_group(part, 8 * part.itemsize)] for part in _split(values)]
-            yield _call(_page(packed, has_nulls), 1, bits, False, bits)
+            yield _call(_page(packed, has_nulls), _PACKED, bits, False, bits)
             runs = [[run.tobytes() for run in oracles.runs_of(part)] for part in _split(values)]
-            yield _call(_page(runs, has_nulls), 3, bits, False, bits)
+            yield _call(_page(runs, has_nulls), _RUNS, bits, False, bits)
         halves = [[np.ascontiguousarray(part.view(np.uint8).reshape(-1, 8).T).tobytes()] for part in _split(numbers)]
-        yield _call(_page(halves, has_nulls), 2, 64, False, 64)
+        yield _call(_page(halves, has_nulls), _SPLIT, 64, False, 64)
         flags = [[oracles.bitmap(part % 2)] for part in _split(numbers)]
-        yield _call(_page(flags, has_nulls), 0, 1, False, 1)
-        yield _call(_page([[bytes(16 * size)] for size in _SIZES], has_nulls), 0, 128, False, 64)
+        yield _call(_page(flags, has_nulls), _FLAT, 1, False, 1)
+        yield _call(_page([[bytes(16 * size)] for size in _SIZES], has_nulls), _FLAT, 128, False, 64)
         for dimension in (2, 5):
             vectors = [[bytes(8 * dimension * size)] for size in _SIZES]
-            yield _call(_page(vectors, has_nulls), 0, 64 * dimension, False, 64 * dimension, list_size=dimension)
+            yield _call(_page(vectors, has_nulls), _FLAT, 64 * dimension, False, 64 * dimension, list_size=dimension)
         for bits in (32, 64):
             strings = [[oracles.variable_chunk(part, bits)] for part in _parts(words)]
-            yield _call(_page(strings, has_nulls), 4, bits, True, 32)
+            yield _call(_page(strings, has_nulls), _TEXTS, bits, True, 32)
             codes = [oracles.fsst_encode(word, _SYMBOLS) for word in words]
             table = oracles.symbol_table(_SYMBOLS)
             encoded = _page([[oracles.variable_chunk(part, bits)] for part in _parts(codes)], has_nulls)
-            yield _call(encoded, 5, bits, True, 64, symbol_table=table)
+            yield _call(encoded, _CODES, bits, True, 64, symbol_table=table)
         for length in (5, 30):
             items = [b"x" * (i % length) for i in range(9)]
             offsets = np.cumsum([0, *map(len, items)]).astype("<i4").tobytes()
             indices = _page([[part.astype("<u4").tobytes()] for part in _split(numbers)], has_nulls)
-            given: Values = {"num_items": 9, "item_bits": 32, "item_offsets": offsets, "items": b"".join(items)}
-            yield _call(indices, 0, 32, True, 32, **given, test=1)
-            for format_bits in (8, 16, 32, 64):
-                yield _call(indices, 0, 32, False, format_bits, **given, keeps_indices=True)
-        fixed: Values = {"num_items": 9, "item_bits": 64, "item_offsets": None, "items": bytes(72)}
+            given = (9, 32, offsets, b"".join(items))
+            yield _call(indices, _FLAT, 32, True, 32, items=given)
+            for index_bits in (8, 16, 32, 64):
+                yield _call(indices, _FLAT, 32, True, 32, items=given, index_bits=index_bits)
+        fixed = (9, 64, None, bytes(72))
         packed = [[oracles.inline_group(part.astype("<u4"), 4)] for part in _split(numbers)]
-        yield _call(_page(packed, has_nulls), 1, 32, False, 64, **fixed, test=2)
+        yield _call(_page(packed, has_nulls), _PACKED, 32, False, 64, items=fixed, test=2)
 
 
 def _number_calls() -> Iterator[Values]:
@@ -112,67 +141,103 @@ def _constant_calls() -> Iterator[Values]:
             yield {**given, **format, "constant": constant, "validity": validity}
 
 
+def _stored_constants() -> Iterator[Values]:
+    """Constant pages: with and without a value, and levels, flat and nested."""
+    num_rows = 60
+    levels = (np.arange(num_rows) % 3).astype("<u2")
+    rep = np.tile([1, 0, 0], num_rows).astype("<u2")
+    packed = OutOfLineBitpacking(16, 2)
+    for layers, outer in ((_ITEMS[:1], b""), (_STRUCTS, bytes([0, 1])), (_LISTS, bytes([32, 1]))):
+        for value, format in (((7).to_bytes(4, "little"), (False, 32)), (b"word", (True, 32)), (None, (False, 32))):
+            for encoding in (None, packed):
+                is_list = layers is _LISTS
+                levels_of = np.where(rep == 1, np.repeat(levels, 3), 0).astype("<u2") if is_list else levels
+                if len(layers) == 1:
+                    levels_of = levels_of % np.uint16(2)
+                kinds = [rep if is_list else None, levels_of]
+                head = [b"" if each is None else _levels(each, encoding) for each in kinds]
+                counts = [0 if each is None or encoding is None else len(each) for each in kinds]
+                layout = ConstantLayout(layers, value, encoding if is_list else None, encoding, *counts)
+                for index_bits in (0, 8):
+                    others: dict[str, Any] = {"outer": outer, "is_nested": int(bool(outer)), "index_bits": index_bits}
+                    yield _page_call(layout, head, None, num_rows, format, **others)
+    scalar = np.array([2, 8, 5, 0, 5], "<u4").tobytes() + b"hello"
+    empty = ConstantLayout(_ITEMS[:1], None, None, None, 0, 0)
+    yield _page_call(empty, [scalar], None, num_rows, (True, 32))
+    for kind in range(6):
+        yield _page_call(empty, [], None, num_rows, (False, 32), kind=kind, list_size=3)
+
+
+def _levels(levels: np.ndarray[Any, Any], encoding: Encoding | None) -> bytes:
+    return levels.tobytes() if encoding is None else oracles.pack_groups(levels, 2, raw_tail=False)
+
+
 def _full_zip_calls() -> Iterator[Values]:
-    """Entries of each kind, without and with NULLs, and with those of structs around them."""
+    """Entries of each kind, without and with NULLs, those of structs around them, and in lists."""
     num_rows = 40
     words = [b"abclongest!x"[: i % 12] * 3 for i in range(num_rows)]
     codes = [oracles.fsst_encode(word, _SYMBOLS) for word in words]
-    for num_levels in (0, 1, 2):
-        levels = [0 if i % 5 or not num_levels else 1 + i % num_levels for i in range(num_rows)]
-        controls = [bytes([level]) if num_levels else b"" for level in levels]
-        given: Values = {
-            "num_rows": num_rows,
-            "bits_def": num_levels,
-            "num_levels": num_levels,
-            "value_bytes": 0,
-            "length_bytes": 0,
-            "row_starts": None,
-            "symbol_table": None,
-            "compression": None,
-            "list_size": None,
-            "rows": np.array([0, 7, 10, 30, 31, num_rows], np.int64).tobytes(),
-            "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
-            "test": 2,
-            "order": 0,
-            "key": bytes(16),
-        }
-        for list_size in (None, 3):
-            entries = b"".join(control + bytes(24) for control in controls)
-            format: Values = {"variable": False, "format_bits": 192, "value_bytes": 24, "list_size": list_size}
-            yield {**given, **format, "entries": entries}
-        for symbols, strings in ((None, words), (oracles.symbol_table(_SYMBOLS), codes)):
-            for width in (4, 8):
-                parts = [
-                    control + (b"" if level else len(string).to_bytes(width, "little") + string)
-                    for control, level, string in zip(controls, levels, strings, strict=True)
-                ]
-                starts = np.cumsum([0, *map(len, parts)]).astype("<i8").tobytes()
-                format = {"variable": True, "format_bits": 8 * width, "length_bytes": width, "symbol_table": symbols}
-                yield {**given, **format, "row_starts": starts, "entries": b"".join(parts)}
-        for number, compression in enumerate((Compression.LZ4, Compression.ZSTD)):
-            parts = [
-                control + (b"" if level else len(value).to_bytes(4, "little") + value)
-                for control, level, value in zip(controls, levels, _compressed(compression, words), strict=True)
+    vector = oracles.bitmap([1, 0, 1]) + bytes(6)
+    packed = [b"12" + len(word).to_bytes(4, "little") + word + vector for word in words]
+    fields = VariablePackedStruct(
+        (
+            PackedField(Flat(16), 16, None),
+            PackedField(Variable(32), None, 32),
+            PackedField(FixedSizeList(3, Flat(16), True), 56, None),
+        )
+    )
+    symbols = Fsst(oracles.symbol_table(_SYMBOLS), Variable(32))
+    kinds: list[tuple[Encoding, int, int, Sequence[bytes], tuple[bool, int], Values]] = [
+        (FixedSizeList(3, Flat(64), False), 24, 0, [bytes(24)] * num_rows, (False, 64), {"kind": 1, "list_size": 3}),
+        (Flat(64), 8, 0, [bytes(8)] * num_rows, (False, 64), {}),
+        (FixedSizeList(3, Flat(16), True), 7, 0, [vector] * num_rows, (False, 16), {"kind": 1, "list_size": 3}),
+        (fields, 0, 4, packed, (False, 16), {"kind": 3, "list_size": 3}),
+        (symbols, 0, 4, codes, (True, 32), {}),
+        (Constant(None), 0, 0, [b""] * num_rows, (False, 64), {"kind": 1, "list_size": 3}),
+        *((Variable(8 * width), 0, width, words, (True, 8 * width), {}) for width in (4, 8)),
+        *(
+            (General(each, Variable(32)), 0, 4, _compressed(each, words), (True, 32), {})
+            for each in (Compression.LZ4, Compression.ZSTD)
+        ),
+    ]
+    for layers, outer in ((_ITEMS[1:], b""), (_ITEMS[:1], b""), (_STRUCTS, bytes([0, 1])), (_LISTS, bytes([32, 1]))):
+        bits = (int(layers is _LISTS), max_definition(layers))
+        levels = [
+            (int(bits[0] > 0 and i % 3 == 0), i % 5 % (bits[1] + 1) if i % 5 == 4 else 0) for i in range(num_rows)
+        ]
+        for encoding, value_bytes, length_bytes, values, format, others in kinds:
+            if not value_bytes and not length_bytes and not sum(bits):
+                continue
+            entries = [
+                oracles.zip_entry(rep, level, bits, length_bytes, None if level and length_bytes else value)
+                for (rep, level), value in zip(levels, values, strict=True)
             ]
-            starts = np.cumsum([0, *map(len, parts)]).astype("<i8").tobytes()
-            format = {"variable": True, "format_bits": 32, "length_bytes": 4, "compression": number}
-            yield {**given, **format, "row_starts": starts, "entries": b"".join(parts)}
+            ends = np.cumsum([0, *map(len, entries)])
+            starts = [ends[i] for i, (rep, _) in enumerate(levels) if rep or not bits[0]]
+            index = np.array([*starts, ends[-1]], "<u4").tobytes()
+            width, length = (None, 8 * length_bytes) if length_bytes else (8 * value_bytes, None)
+            layout = FullZip(layers, encoding, bits[0], bits[1], width, length, num_rows, num_rows)
+            head = [index] if length_bytes or bits[0] else []
+            for is_nested in {False, bool(outer)}:
+                nesting: Values = {"outer": outer, "is_nested": int(is_nested)}
+                data = b"".join(entries)
+                yield _page_call(layout, head, 0, len(starts), format, data=data, **nesting, **others)
 
 
 def _compressed_calls() -> Iterator[Values]:
     """Chunks of numbers, strings and runs that are compressed."""
     numbers = np.random.default_rng(5).integers(0, 9, _NUM_ROWS).astype("<u4")
     words = [b"abclongest!x"[: i % 12] for i in range(_NUM_ROWS)]
-    for number, compression in enumerate((Compression.LZ4, Compression.ZSTD)):
+    for compression in (Compression.LZ4, Compression.ZSTD):
         for has_nulls in (False, True):
             for codec, variable, encoded in (
-                (0, False, [[part.tobytes()] for part in _split(numbers)]),
-                (1, False, [[oracles.inline_group(part, 7)] for part in _split(numbers)]),
-                (3, False, [[run.tobytes() for run in oracles.runs_of(part)] for part in _split(numbers)]),
-                (4, True, [[oracles.variable_chunk(part, 32)] for part in _parts(words)]),
+                (_FLAT, False, [[part.tobytes()] for part in _split(numbers)]),
+                (_PACKED, False, [[oracles.inline_group(part, 7)] for part in _split(numbers)]),
+                (_RUNS, False, [[run.tobytes() for run in oracles.runs_of(part)] for part in _split(numbers)]),
+                (_TEXTS, True, [[oracles.variable_chunk(part, 32)] for part in _parts(words)]),
             ):
                 stored = [[*_compressed(compression, part[:1]), *part[1:]] for part in encoded]
-                yield _call(_page(stored, has_nulls), codec, 32, variable, 32, compression=number)
+                yield _call(_page(stored, has_nulls), codec, 32, variable, 32, compression=compression)
 
 
 def _compressed(compression: Compression, values: Sequence[bytes]) -> list[bytes]:
@@ -233,21 +298,23 @@ def _array_calls() -> Iterator[Values]:
 
 
 _ENTRIES = 64
-_LISTS = bytes([0, 1, 0, 32, 2, 1])
-_NULL_STRUCTS = bytes([0, 1, 0, 0, 1, 0])
-_LISTS_OF_STRUCTS = bytes([0, 1, 0, 0, 1, 0, 64, 2, 1])
-_LISTS_OF_LISTS = bytes([0, 1, 0, 32, 2, 1, 0, 1, 0, 32, 2, 1])
+_ITEMS = (Layer.NULLABLE_ITEM, Layer.ALL_VALID_ITEM)
+"""Of values that may be NULL, and of others."""
+_STRUCTS = (Layer.NULLABLE_ITEM, Layer.NULLABLE_ITEM)
+_LISTS = (Layer.NULLABLE_ITEM, Layer.NULL_AND_EMPTY_LIST)
 
 
 def _nested_calls() -> Iterator[Values]:
-    """Values inside lists and structs: levels of random rows, in chunks and in memory."""
+    """Values inside lists and structs: levels of random rows, in chunks."""
     rng = np.random.default_rng(4)
-    for layers in (_LISTS, _NULL_STRUCTS, _LISTS_OF_STRUCTS, _LISTS_OF_LISTS):
-        num_lists = sum(width > 0 for width in layers[::3])
-        num_levels = sum(layers[1::3])
-        first_list = next((i for i in range(0, len(layers), 3) if layers[i]), len(layers))
-        visible = sum(layers[1:first_list:3])
-        parts = []
+    for layers, outer in (
+        (_LISTS, bytes([32, 1])),
+        (_STRUCTS, bytes([0, 1])),
+        ((Layer.NULLABLE_ITEM, Layer.NULLABLE_ITEM, Layer.NULL_AND_EMPTY_LIST), bytes([0, 1, 64, 1])),
+        (_LISTS + _LISTS, bytes([32, 1, 0, 1, 32, 1])),
+    ):
+        num_lists, num_levels, visible = max_repetition(layers), max_definition(layers), max_visible(layers)
+        parts, index, num_rows = [], [], 0
         for number, _ in enumerate(_SIZES):
             rep = rng.integers(0, num_lists + 1, _ENTRIES).astype("<u2")
             rep[0] = num_lists
@@ -256,18 +323,8 @@ def _nested_calls() -> Iterator[Values]:
             definition = np.where(is_last & (rep == num_lists), rng.integers(0, num_levels + 1, _ENTRIES), 0)
             # all chunks but the last have a power of two of items
             parts.append((rep, (definition * number).astype("<u2")))
-        given: Values = {
-            "layers": layers,
-            "in_memory": False,
-            "are_null": False,
-            "rep": None,
-            "def": None,
-            "rows": np.array([0, 3, 7, 9, 11, 20], np.int64).tobytes(),
-        }
-        starts = np.cumsum([int((rep == num_lists).sum()) if num_lists else _ENTRIES for rep, _ in parts]).astype("<i8")
-        given |= {"num_rows": int(starts[-1]), "starts": starts.tobytes(), "ends": starts.tobytes()}
-        if not num_lists:
-            given |= {"starts": None, "ends": None}
+            index.append((int((rep == num_lists).sum()), 0))
+            num_rows += index[-1][0] if num_lists else _ENTRIES
         for variable in (False, True):
             chunks = []
             for rep, definition in parts:
@@ -278,89 +335,41 @@ def _nested_calls() -> Iterator[Values]:
                     Chunk(count, [values], rep.tobytes() if num_lists else None, definition.tobytes(), _ENTRIES)
                 )
             page = build(chunks, large=True)
-            bits = 32 if variable else 64
-            yield _call(page, 4 if variable else 0, bits, variable, bits, **given, test=2)
-        levels = [np.concatenate(kind).tobytes() for kind in zip(*parts, strict=True)]
-        for are_null in (False, True):
-            in_memory: Values = {"in_memory": True, "are_null": are_null, "def": levels[1]}
-            in_memory["rep"] = levels[0] if num_lists else None
-            yield _call(page, 0, 64, False, 64, **(given | in_memory), test=2)
+            encoding: Encoding = Variable(32) if variable else Flat(64)
+            layout = _mini_block(page, encoding, layers, depth=int(num_lists > 0))
+            head = [page.metadata, *([np.array(index, "<u8").tobytes()] if num_lists else [])]
+            others: Values = {"outer": outer, "is_nested": 1, "test": 2}
+            yield _page_call(layout, head, 1, num_rows, (variable, 32 if variable else 64), data=page.data, **others)
 
 
 def _composite_calls() -> Iterator[Values]:
-    """Lists with NULL items, packed structs and lists of strings, in chunks and between levels."""
-    given: Values = {
-        "layers": bytes([0, 1, 0]),
-        "has_validity": False,
-        "list_size": 3,
-        "dimension": 3,
-        "bits": 16,
-        "shape_bits": 16,
-        "compression": None,
-        "symbol_table": None,
-        "rows": np.array([0, 7, 10, 30, 31, 40], np.int64).tobytes(),
-        "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
-        "test": 2,
-        "order": 0,
-        "key": bytes(16),
-    }
+    """Lists with NULL items, packed structs and descriptors of blobs, in chunks."""
     bitmap = oracles.bitmap(np.arange(3 * 1024) % 4 > 0)
     for has_nulls in (False, True):
         for bits in (1, 16):
             for has_validity in (False, True):
                 parts = [[*([bitmap[: (3 * size + 7) // 8]] * has_validity), bytes(6 * size)] for size in _SIZES]
-                format: Values = {"bits": bits, "shape_bits": bits, "has_validity": has_validity}
-                yield {**_call(_page(parts, has_nulls), 0, bits, False, 64), **given, **format} | {
-                    "composite": 0,
-                    "num_rows": _NUM_ROWS,
-                }
-        for number, compression in enumerate((None, Compression.LZ4, Compression.ZSTD)):
+                page = _page(parts, has_nulls)
+                layout = _mini_block(page, FixedSizeList(3, Flat(bits), has_validity), _layers(has_nulls))
+                others: Values = {"kind": 1, "list_size": 3}
+                yield _page_call(layout, [page.metadata], 1, _NUM_ROWS, (False, bits), data=page.data, **others)
+        for compression in (None, Compression.LZ4, Compression.ZSTD):
             fields = [bytes(4 * size) for size in _SIZES]
             stored = [[part] for part in (_compressed(compression, fields) if compression else fields)]
-            scheme: Values = {"compression": number - 1 if number else None}
-            yield {**_call(_page(stored, has_nulls), 0, 16, False, 64), **given, **scheme} | {
-                "composite": 1,
-                "num_rows": _NUM_ROWS,
-            }
-    page = _call(_page([[bytes(6 * size)] for size in (1024, 128)], False), 0, 16, False, 64)
-    yield {**page, **given, "layers": bytes([0, 0, 0, 0, 0, 0]), "items_per_row": 2, "composite": 0} | {
-        "chunks.num_items": 1152,
-        "num_rows": 1152,
-    }
-    yield from _composites_in_entries(given)
-
-
-def _composites_in_entries(given: Values) -> Iterator[Values]:
-    words = [b"abclongest!x"[: i % 12] for i in range(40)]
-    for bits, layers in (((0, 1), bytes([0, 1, 0])), ((1, 2), _LISTS)):
-        levels = [(int(bits[0] > 0 and i % 3 == 0), int(i % 5 == 4)) for i in range(40)]
-        vector = oracles.bitmap([1, 0, 1]) + bytes(6)
-        packed = [b"12" + len(word).to_bytes(4, "little") + word + vector for word in words]
-        codes = [oracles.fsst_encode(word, _SYMBOLS) for word in words]
-        for kind, length_bytes, values, others in (
-            ("lists", 0, [vector] * 40, {}),
-            ("packed", 4, packed, {}),
-            ("strings", 8, words, {}),
-            ("strings", 4, codes, {"symbol_table": oracles.symbol_table(_SYMBOLS)}),
-            ("strings", 4, _compressed(Compression.ZSTD, words), {"compression": 1}),
-        ):
-            entries = [
-                oracles.zip_entry(rep, level, bits, length_bytes, None if level and length_bytes else value)
-                for (rep, level), value in zip(levels, values, strict=True)
-            ]
-            ends = np.cumsum([0, *map(len, entries)])
-            starts = [ends[i] for i, (rep, _) in enumerate(levels) if rep or not bits[0]]
-            shape: Values = {"bits_rep": bits[0], "bits_def": bits[1], "length_bytes": length_bytes}
-            yield {**given, **shape, **others} | {
-                "composite": ("lists", "fields", "packed", "strings").index(kind),
-                "layers": layers,
-                "has_validity": True,
-                "value_bytes": 0 if length_bytes else 7,
-                "entries": b"".join(entries),
-                "row_starts": np.array([*starts, ends[-1]], "<i8").tobytes(),
-                "num_rows": len(starts),
-                "rows": np.array([0, 3, 5, 9, 11, len(starts)], np.int64).tobytes(),
-            }
+            page = _page(stored, has_nulls)
+            pair: Encoding = PackedStruct((16, 16), Flat(32))
+            encoding = General(compression, pair) if compression else pair
+            layout = _mini_block(page, encoding, _layers(has_nulls))
+            for are_places in (0, 1):
+                given = Blob(_ITEMS[:1], layout) if are_places else layout
+                structs: Values = {"kind": 2, "are_places": are_places}
+                yield _page_call(given, [page.metadata], 1, _NUM_ROWS, (False, 16), data=page.data, **structs)
+    page = _page([[bytes(6 * size)] for size in (1024, 128)], False)
+    layers = (Layer.ALL_VALID_ITEM, Layer.ALL_VALID_ITEM)
+    layout = _mini_block(page, FixedSizeList(3, Flat(16), False), layers)
+    items: Values = {"kind": 1, "list_size": 3, "outer": bytes([0, 2]), "is_nested": 1}
+    items["rows"] = np.array([0, 7, 100, 576], np.int64).tobytes()
+    yield _page_call(layout, [page.metadata], 1, 1152, (False, 16), data=page.data, **items)
 
 
 def _long() -> Iterator[Values]:
@@ -370,10 +379,10 @@ def _long() -> Iterator[Values]:
     parts = np.split(numbers, num_chunks)
     levels = (np.arange(1024) % 5 == 0).astype("<u2").tobytes()
     rows = np.array([0, len(numbers)], np.int64).tobytes()
-    for codec in (0, 1):
+    for codec in (_FLAT, _PACKED):
         for has_nulls in (False, True):
             marks = (levels, 1024) if has_nulls else (None, 0)
-            encoded = [part.tobytes() if codec == 0 else oracles.inline_group(part, 7) for part in parts]
+            encoded = [part.tobytes() if codec is _FLAT else oracles.inline_group(part, 7) for part in parts]
             page = build([Chunk(1024, [part], None, *marks) for part in encoded], large=True)
             yield _call(page, codec, 32, False, 32, rows=rows, key=bytes([40] + [0] * 15))
 
@@ -391,9 +400,9 @@ def _far_apart() -> Iterator[Values]:
         def page(values: bytes, marks: tuple[bytes | None, int] = marks) -> Page:
             return build([Chunk(chunk_rows, [values], None, *marks)] * num_chunks, large=True)
 
-        yield _call(page(numbers.tobytes()), 0, 64, False, 64, rows=rows)
-        yield _call(page(oracles.inline_group(numbers << np.uint64(40), 50)), 1, 64, False, 64, rows=rows)
-        yield _call(page(oracles.variable_chunk(words, 32)), 4, 32, True, 32, rows=rows)
+        yield _call(page(numbers.tobytes()), _FLAT, 64, False, 64, rows=rows)
+        yield _call(page(oracles.inline_group(numbers << np.uint64(40), 50)), _PACKED, 64, False, 64, rows=rows)
+        yield _call(page(oracles.variable_chunk(words, 32)), _TEXTS, 32, True, 32, rows=rows)
 
 
 def _split(values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
@@ -412,32 +421,93 @@ def _page(buffers: list[list[bytes]], has_nulls: bool) -> Page:
     return build(chunks, large=True)
 
 
-def _call(page: Page, codec: int, bits: int, variable: bool, format_bits: int, **others: Any) -> Values:
+def _call(
+    page: Page,
+    codec: ValueCodec,
+    bits: int,
+    variable: bool,
+    format_bits: int,
+    *,
+    symbol_table: bytes | None = None,
+    items: tuple[int, int, bytes | None, bytes] | None = None,
+    compression: Compression | None = None,
+    list_size: int | None = None,
+    **others: Any,
+) -> Values:
+    """Values in chunks, not nested."""
+    values = codec.tree(bits, symbol_table)
+    if list_size is not None:
+        values = FixedSizeList(list_size, Flat(bits // list_size), False)
+        others |= {"kind": 1, "list_size": list_size}
+        format_bits //= list_size
+    encoding = General(compression, values) if compression else values
+    head = [page.metadata]
+    layout = _mini_block(page, encoding, _layers(page.has_def))
+    if items is not None:
+        count, item_bits, offsets, data = items
+        if offsets is not None:
+            data = np.array([item_bits, 8 + len(offsets)], "<u4").tobytes() + offsets + data
+        head.append(data)
+        dictionary: Encoding = Flat(item_bits) if offsets is None else Variable(item_bits)
+        layout = replace(layout, dictionary=dictionary, num_dictionary_items=count)
+        others = {"test": 1, "key": bytes([1, 0, 1, 1, 0, 1, 0, 0, 1]), **others}
+    return _page_call(layout, head, 1, page.num_items, (variable, format_bits), data=page.data, **others)
+
+
+def _layers(has_nulls: bool) -> Layers:
+    return _ITEMS[:1] if has_nulls else _ITEMS[1:]
+
+
+def _mini_block(page: Page, values: Encoding, layers: Layers, depth: int = 0) -> MiniBlock:
+    levels = Flat(16)
+    return MiniBlock(
+        layers=layers,
+        values=values,
+        repetition=levels if page.has_rep else None,
+        definition=levels if page.has_def else None,
+        dictionary=None,
+        num_dictionary_items=0,
+        num_buffers=page.num_buffers,
+        repetition_index_depth=depth,
+        num_items=page.num_items,
+        has_large_chunk=page.large,
+    )
+
+
+def _page_call(
+    layout: PageLayout,
+    head: Sequence[bytes],
+    data_at: int | None,
+    num_rows: int,
+    format: tuple[bool, int],
+    *,
+    data: bytes = b"",
+    **others: Any,
+) -> Values:
+    """data_at: the number of the buffer of values"""
+    heads = [*head, None, None, None][:3]
+    variable, bits = format
     return {
-        "chunks.metadata": page.metadata,
-        "chunks.num_items": page.num_items,
-        "chunks.large": True,
-        "chunks.num_bytes": len(page.data),
-        "chunks.has_rep": page.has_rep,
-        "chunks.has_def": page.has_def,
-        "chunks.num_buffers": page.num_buffers,
-        "chunks.data": page.data,
-        "codec": codec,
-        "bits": bits,
+        "message": layout_to_wire(layout),
+        "num_rows": num_rows,
+        "head0": heads[0],
+        "head1": heads[1],
+        "head2": heads[2],
+        "data": data,
+        "data_at": data_at,
+        "kind": 0,
         "variable": variable,
-        "format_bits": format_bits,
+        "format_bits": bits,
         "list_size": None,
-        "symbol_table": None,
-        "num_items": None,
-        "item_bits": None,
-        "item_offsets": None,
-        "items": None,
-        "keeps_indices": False,
-        "compression": None,
-        "rows": np.array([0, 7, 100, 1030, 1100, _NUM_ROWS], np.int64).tobytes(),
+        "index_bits": 0,
+        "makes_items": 0,
+        "are_places": 0,
+        "outer": b"",
+        "is_nested": 0,
+        "rows": np.array([0, min(7, num_rows // 3), num_rows // 2, num_rows], np.int64).tobytes(),
         "flags": np.array([1, 0, 0, 1, 1, 1, 0], np.uint8).tobytes(),
-        "test": 3 if variable and "num_items" not in others else 0,
+        "test": 3 if variable else 0,
         "order": 0,
-        "key": bytes([5] + [0] * 15) if "num_items" not in others else bytes([1, 0, 1, 1, 0, 1, 0, 0, 1]),
+        "key": bytes([5] + [0] * 15),
         **others,
     }

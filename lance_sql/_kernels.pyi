@@ -26,6 +26,9 @@ Buffer: TypeAlias = bytes | bytearray | memoryview | pa.Buffer | npt.NDArray[np.
 class InvalidDataError(ValueError):
     """Inconsistent bytes, counts or positions."""
 
+class UnsupportedDataError(InvalidDataError):
+    """What is in order, and not read here: `lance_sql.errors.UnsupportedFeature` with its place."""
+
 # Enumerations. Numbers of the format and of the kernels stand in C++ alone: kernels/bind/shared_numbers.h.
 
 class Compression(IntEnum):
@@ -113,18 +116,6 @@ class JsonStepKind(IntEnum):
     EITHER = 3
     """A member of an object, or an item of a list by the number that the key is."""
 
-class LevelCodec(IntEnum):
-    """Encoding of levels, u16 each."""
-
-    FLAT16 = 0
-    """Flat of 16 bits."""
-    PACKED = 1
-    """OutOfLineBitpacking: groups of the same number of bits; with 0 bits all are zero, and take no bytes."""
-    INLINE_PACKED = 2
-    """InlineBitpacking: one group with its own width, of up to 1024 levels."""
-    RLE = 3
-    """A block of runs."""
-
 class Metric(IntEnum):
     """Distance measure of vectors."""
 
@@ -150,6 +141,18 @@ class Outcome(IntEnum):
     LESS = 1
     EQUAL = 2
     GREATER = 4
+
+class PageForm(IntEnum):
+    """Arrays of a reader of a page."""
+
+    NONE = 0
+    """There are no arrays: at most, values are tested for NULL."""
+    VALUES = 1
+    """Values of the type; for a type of indices whose page has no dictionary, those of its items."""
+    PARTS = 2
+    """The same, put together of their parts."""
+    INDICES = 3
+    """Indices to items of the page."""
 
 class SequenceForm(IntEnum):
     """Storage of the row ids or versions of a fragment."""
@@ -180,18 +183,6 @@ class Splitting(IntEnum):
     NGRAMS = 3
     """Into all substrings of so many characters."""
 
-class ValueCodec(IntEnum):
-    """Encoding of the values of mini-block pages."""
-
-    FLAT = 0
-    INLINE_BITPACKING = 1
-    BYTE_STREAM_SPLIT = 2
-    RLE = 3
-    VARIABLE = 4
-    FSST = 5
-    OTHER = 6
-    """An unsupported one: only NULLs can be tested."""
-
 class ValueOrder(IntEnum):
     """Mapping of values to unsigned keys in the order of the values."""
 
@@ -201,48 +192,48 @@ class ValueOrder(IntEnum):
     FLOAT = 2
     """IEEE: -0.0 is 0.0, and NaN is above everything."""
 
-@final
-class ChunkTable:
-    """The starts of the chunks of a mini-block page, in bytes and in items.
+_Shape: TypeAlias = tuple[object, ...]
+"""A kind of array, which is one of ("null",), ("plain", has offsets, bits, whether they may be stored in 128 bits),
+("lists", items, shape), ("struct", shapes), and ("other",) for one that values with parts cannot have."""
 
-    metadata: one word per chunk, u32 if `large` else u16: low 4 bits log2 of the items, the rest 8-byte
-    units - 1
-    num_items: of the page; the last chunk has the rest
-    num_bytes: length of the page's chunk buffer
-    has_rep, has_def: whether chunks have a repetition, a definition buffer
-    num_buffers: value buffers of each chunk
-    raises: InvalidDataError when the chunks hold more than `num_items` or `num_bytes`, or a chunk but the last
-    holds one item
-    source: file format 2.1, MiniBlockLayout, chunk metadata
+Items: TypeAlias = tuple[int, int, bytes | None, bytes]
+"""The items of a dictionary: their number, the bits of one or of an offset, offsets of byte strings, and their bytes.
+An only one may have no offsets, and has all of the bytes."""
+
+@final
+class ColumnType:
+    """The type that pages of files 2.1 and 2.2 become.
+
+    shape: of a value; of an item, for a type of indices
+    index_bits: of indices, otherwise 0
+    most_items: that indices count
+    makes_items: whether values without a dictionary are read as what items are
+    outer: around a value, from the inside: bits of the offsets of a list or 0, items of a fixed-size list or 1
+    is_nested: as arrays of all of it; otherwise of the values alone, where a value is NULL if a struct around it is
+    are_places: the places of blobs, which are inside of the pages of blobs
+    leaf_name, name: of the type of a value, and of the whole, for errors
     """
 
     def __init__(
         self,
-        metadata: Buffer,
-        num_items: int,
+        shape: _Shape,
         *,
-        large: bool,
-        num_bytes: int,
-        has_rep: bool,
-        has_def: bool,
-        num_buffers: int,
+        index_bits: int,
+        most_items: int,
+        makes_items: bool,
+        outer: list[tuple[int, int]],
+        is_nested: bool,
+        are_places: bool,
+        leaf_name: str,
+        name: str,
     ) -> None: ...
-    @property
-    def num_chunks(self) -> int: ...
-    @property
-    def num_items(self) -> int: ...
 
-_Layer: TypeAlias = tuple[int, int, bool, int]
+def page_head(encoding: Buffer, num_buffers: int) -> list[int]:
+    """Returns the numbers of the buffers that a page is opened with.
 
-_Tree: TypeAlias = tuple[object, ...]
-"""A node of a shape, which is one of
-    ("null",), ("plain", has offsets, bits, whether they may be stored in 128 bits), ("lists", items, shape),
-    ("struct", shapes)
-or of an encoding:
-    of values of one width ("nulls",), ("numbers", bits), ("lists", items, whether a bitmap of the items comes first,
-    encoding), ("fields", bits of each); of byte strings ("strings",), ("symbols", table), ("compressed", Compression,
-    encoding), ("packed", (bits of the field or of its length, encoding) of each)
-"""
+    encoding: the message of its layout
+    raises: InvalidDataError if the layout cannot have this many; UnsupportedDataError for one that is not known
+    """
 
 @final
 class PageReader:
@@ -256,52 +247,32 @@ class PageReader:
     def takes_extents(self) -> bool:
         """Whether it can read rows that are far apart without the bytes between them."""
     @staticmethod
-    def mini_block(
-        table: ChunkTable,
-        *,
-        codec: ValueCodec,
-        bits: int,
-        definition: tuple[LevelCodec, int] | None,
-        symbol_table: Buffer | None,
-        items: tuple[int, int, Buffer | None, Buffer] | None,
-        format: tuple[bool, int],
-        list_size: int | None = None,
-        keeps_indices: bool,
-        compression: Compression | None = None,
-    ) -> PageReader:
-        """Creates a reader of a mini-block page without lists.
-
-        bits: of a value, a packed word, an index or an offset
-        definition: codec and bits of the levels, where values may be NULL
-        symbol_table: of FSST
-        items: (number, bits of an item or an offset, offsets if items are byte strings, items) of a dictionary
-        keeps_indices: whether to return dictionary indices, in the bits of the format, instead of values
-        compression: of the first value buffer of each chunk
-        raises: ValueError for an impossible combination, and for invalid items
-        """
-    @staticmethod
-    def full_zip(
+    def stored(
+        encoding: Buffer,
         num_rows: int,
-        *,
-        bits_def: int,
-        num_levels: int,
-        value_bytes: int,
-        length_bytes: int,
-        row_starts: Buffer | None,
-        symbol_table: Buffer | None,
-        format: tuple[bool, int],
-        list_size: int | None = None,
-        compression: Compression | None = None,
+        buffers: Sequence[tuple[int, int]],
+        head: list[pa.Buffer],
+        type: ColumnType,
     ) -> PageReader:
-        """Creates a reader of a full-zip page without lists.
+        """Opens a page of a file 2.1 or 2.2.
 
-        bits_def: of the definition levels; num_levels: values are NULL at those from 1 up to this, none is above
-        value_bytes: of values of fixed width
-        length_bytes: of the length of each value, 4 or 8; 0: all values have value_bytes
-        row_starts: start of each row in the page, and end of the last: int64, if values have lengths
-        symbol_table: of FSST
-        raises: ValueError for an impossible combination, and for starts that descend
+        encoding: the message of its layout
+        buffers: start and end of each in the file
+        head: the contents of those of `page_head`
+        raises: InvalidDataError for a damaged page, and for values that cannot have the type; UnsupportedDataError
         """
+    @property
+    def form(self) -> PageForm:
+        """The arrays of a stored page."""
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Start and end of the bytes of a stored page; None for one that nothing reads here, such as of blobs."""
+    @property
+    def refusal(self) -> tuple[str, bool] | None:
+        """Why the values of a stored page cannot be read, and whether they are in order."""
+    @property
+    def items(self) -> Items | None:
+        """The items of the dictionary of a stored page."""
     @staticmethod
     def array_values(
         num_rows: int,
@@ -346,88 +317,8 @@ class PageReader:
         """Creates a reader of dictionary keys of byte strings in memory; first_is_null: key 0 is NULL; see
         `array_values`."""
     @staticmethod
-    def nested_plain(values: PageReader, layers: Sequence[_Layer], *, num_rows: int) -> PageReader:
-        """Creates a reader of values inside structs that are never NULL.
-
-        values: includes their NULLs
-        layers: from the inside, the first is that of the values: (bits of a list's offsets or 0, number of levels,
-            whether there are empty lists, items of a fixed-size list that have levels or 1)
-        num_rows: of the page, whose rows are the items of such fixed-size lists
-        """
-    @staticmethod
-    def nested_chunks(
-        values: PageReader,
-        layers: Sequence[_Layer],
-        *,
-        num_rows: int,
-        table: ChunkTable,
-        repetition: tuple[LevelCodec, int] | None,
-        definition: tuple[LevelCodec, int] | None,
-        starts_through: Buffer | None,
-        ends_through: Buffer | None,
-        tested: PageReader | None = None,
-    ) -> PageReader:
-        """Creates a reader of values inside lists and structs, with levels in the chunks of a mini-block page.
-
-        values: without NULLs
-        repetition, definition: codec and bits
-        starts_through, ends_through: the number of rows that start, and end, in the chunks up to each: int64; for lists
-        tested: tests which rows are NULL
-        raises: ValueError for inconsistent arguments
-        """
-    @staticmethod
-    def nested_stored(
-        values: PageReader,
-        layers: Sequence[_Layer],
-        *,
-        num_rows: int,
-        repetition: Buffer | None,
-        definition: Buffer | None,
-        are_null: bool,
-    ) -> PageReader:
-        """Creates a reader of values inside lists and structs, with levels of all rows: u16 each.
-
-        values: all the same
-        are_null: no item has a value
-        raises: ValueError for inconsistent arguments
-        """
-    @staticmethod
-    def nested_zip(
-        shape: _Tree,
-        encoding: _Tree,
-        layers: Sequence[_Layer],
-        *,
-        num_rows: int,
-        entry: tuple[int, int, int, int],
-        num_bytes: int,
-        row_starts: Buffer | None,
-        tested: PageReader | None = None,
-    ) -> PageReader:
-        """Creates a reader of values between the levels of a full-zip page, inside lists and structs or not.
-
-        entry: bits of the repetition and of the definition levels, bytes of a value, bytes of the length of a value
-        num_bytes: of the page
-        row_starts: start of each row in the page, and end of the last: int64; None if all rows have one width
-        tested: tests which rows are NULL
-        raises: ValueError for inconsistent arguments, and for an encoding that cannot become the shape
-        """
-    @staticmethod
-    def chunk_composites(
-        table: ChunkTable, shape: _Tree, encoding: _Tree, *, compression: Compression | None
-    ) -> PageReader:
-        """Creates a reader of values with parts in the chunks of a mini-block page, for `nested_chunks`.
-
-        compression: of the first value buffer of each chunk
-        raises: ValueError for an encoding that cannot become the shape
-        """
-    @staticmethod
-    def repeated_composites(shape: _Tree, num_rows: int, value: Buffer | None) -> PageReader:
-        """Creates a reader of one value with parts for all rows, or NULL without one, for `nested_plain` and
-        `nested_stored`.
-
-        value: of fixed width
-        raises: ValueError for a value that cannot become the shape
-        """
+    def in_structs(values: PageReader, num_structs: int, num_rows: int) -> PageReader:
+        """Creates a reader of values inside structs that are never NULL."""
     @staticmethod
     def constant(
         num_rows: int,
@@ -500,10 +391,10 @@ class ColumnReader:
     @property
     def lends(self) -> bool:
         """Whether an open page has values that may be passed on without a copy from the file."""
-    def opened(self) -> list[int]:
-        """Returns the numbers of the pages that `open_columns` has opened."""
-    def tested_values(self, page: int) -> tuple[int, bool, bool, tuple[int, int, bytes | None, bytes] | None] | None:
-        """Returns what a test of a filter needs to know of a page that `open_columns` has opened; None for others.
+    def opened(self) -> list[tuple[int, PageForm]]:
+        """Returns the numbers of the open pages of files 2.1 and 2.2, and their arrays."""
+    def tested_values(self, page: int) -> tuple[int, bool, bool, Items | None] | None:
+        """Returns what a test of a filter needs to know of an open page of files 2.1 and 2.2; None for others.
 
         returns: bits of numbers that are tested as they are stored, or of indices, otherwise 0; whether values are
             byte strings that are tested as they are stored; whether some may be NULL; the number of items of a
@@ -852,7 +743,7 @@ def fsst_values(
     Stops before a run of rows of up to 4 KiB, or one longer row, that does not fit.
     """
 
-# Levels. `num_bits` counts only for LevelCodec.PACKED.
+# Levels.
 
 def unpack(packed: Buffer, word_bits: int, num_bits: int, num_values: int, out: Buffer) -> None:
     """Unpacks values of out-of-line bitpacking: groups of 1024; the rest is one more group or plain words.
@@ -861,12 +752,6 @@ def unpack(packed: Buffer, word_bits: int, num_bits: int, num_values: int, out: 
     out: num_values words
     source: message OutOfLineBitpacking
     """
-
-def unpack_block(packed: Buffer, word_bits: int, num_values: int, out: Buffer) -> None:
-    """Unpacks up to 1024 values of inline bitpacking: a word with W, then 128 * W bytes."""
-
-def rle_block(block: Buffer, value_bits: int, num_values: int, out: Buffer) -> None:
-    """Decodes a run-length block: u64 byte length of the run values, the values, a u8 length for each."""
 
 def lz4_size(block: Buffer) -> int:
     """Returns the size of a decompressed raw LZ4 block, without decompressing it.
@@ -1261,21 +1146,20 @@ def open_columns(
     table: Buffer,
     file_size: int,
     num_rows: int,
-    columns: list[tuple[int, tuple[bool, int, int], ColumnReader | None]],
+    columns: list[tuple[int, ColumnType, ColumnReader | None]],
     rows: Buffer,
+    are_plain: bool,
 ) -> tuple[list[ColumnReader | None], list[int], int]:
     """Opens columns of one data file of version 2.1 or 2.2, with their pages that have some of the rows.
 
-    A column is left out that has such a page with lists or structs, or of another kind than mini-block pages and
-    constants, another number of rows, or any damage.
+    A column is left out that has another number of rows, such a page without arrays, or any damage.
 
     parts: start and bytes of parts of the file
     table: of the position and size of the metadata of columns
     num_rows: that each column must have
-    columns: of each its index, its format, and its reader from an earlier call, which gets the pages. A format is
-        whether values have offsets, the bits of a value or of an offset, and the items of a value that is a fixed-size
-        list, otherwise 0
+    columns: of each its index, its type, and its reader from an earlier call, which gets the pages
     rows: ranges, int64[k, 2]
+    are_plain: whether columns are left out that have pages of other forms than VALUES
     returns: the readers; start and end of each range of bytes that is not in the parts, and whose columns are left out;
         and the approximate memory of the new pages
     source: messages ColumnMetadata, PageLayout and CompressiveEncoding
@@ -1284,7 +1168,7 @@ def open_columns(
 def read_small_files(
     paths: Sequence[str],
     num_rows: Buffer,
-    formats: Sequence[tuple[bool, int, int]],
+    types: list[ColumnType],
     column_indices: Buffer,
 ) -> tuple[list[bool], list[NativeArray]]:
     """Reads columns of many small local data files of version 2.1 and 2.2.
@@ -1293,7 +1177,7 @@ def read_small_files(
     any damage. Links are not followed.
 
     num_rows: int64[files], of each file
-    formats: as for `open_columns`
+    types: of values without parts, not inside others
     column_indices: int64[files, columns]
     returns: whether each file was read; and each column, of all files that were read, one after the other
     """

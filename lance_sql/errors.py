@@ -250,7 +250,14 @@ class at:  # noqa: N801 - reads as a statement, like contextlib.suppress
             return
         message = _damage(error)
         if message is not None:
-            raise CorruptFile(message).located(self.file, self.column, self.page, self.table) from error
+            found = UnsupportedFeature if _is_unsupported(error) else CorruptFile
+            raise found(message).located(self.file, self.column, self.page, self.table) from error
+
+
+def _is_unsupported(error: BaseException) -> bool:
+    """Whether the kernels have found something that is in order, and that they do not read."""
+    kernels = sys.modules.get("lance_sql._kernels")
+    return kernels is not None and isinstance(error, kernels.UnsupportedDataError)
 
 
 def _damage(error: BaseException) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -15,20 +15,18 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 import pytest
+from google.protobuf import any_pb2
 
 import lance_sql
 from lance_sql import _kernels
-from lance_sql._kernels import ValueCodec
 from lance_sql.format.encodings import wire_v2_1 as encoding_messages
 from lance_sql.format.encodings.tree import ByteStreamSplit, Flat, Fsst, InlineBitpacking, Rle, Variable
+from lance_sql.format.file.metadata_v2 import parse_layout
 from lance_sql.format.file.writer import WrittenFile
 from lance_sql.format.index_files import order, writing
 from lance_sql.format.index_files.index_file import IndexFile
-from lance_sql.format.layouts import encode, pages
 from lance_sql.format.layouts import wire_v2_1 as layout_messages
-from lance_sql.format.layouts.native import Form, NativePage
-from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.tree import ConstantLayout, Layer, PageLayout
+from lance_sql.format.layouts.tree import Blob, ConstantLayout, FullZip, MiniBlock
 from lance_sql.providers import adapter
 from lance_sql.reads.scan.predicates import passing
 from lance_sql.reads.scan.pruning import index_search
@@ -36,7 +34,6 @@ from lance_sql.reads.scan.pruning.covered import Covered
 from lance_sql.reads.scan.pruning.index_search import Question
 from lance_sql.reads.scan.pruning.known_rows import KnownRows
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS
-from lance_sql.store import ByteRange
 from lance_sql.table import index_kinds
 from lance_sql.table.index_kinds import IndexKind
 from lance_sql.values.arrays import U64
@@ -75,15 +72,8 @@ def unknown(path: Path) -> Path:
 
 # An encoding: the files that the guide lists have every one of those that the kernels decode.
 
-CODECS = {
-    ValueCodec.FLAT: Flat,
-    ValueCodec.INLINE_BITPACKING: InlineBitpacking,
-    ValueCodec.BYTE_STREAM_SPLIT: ByteStreamSplit,
-    ValueCodec.RLE: Rle,
-    ValueCodec.VARIABLE: Variable,
-    ValueCodec.FSST: Fsst,
-}
-OTHERS = {ValueCodec.OTHER}
+ENCODINGS = (ByteStreamSplit, Flat, Fsst, InlineBitpacking, Rle, Variable)
+OTHER_CODECS = {"kOther"}
 """Codecs of no encoding."""
 
 
@@ -93,97 +83,46 @@ def guide(beginning: str) -> str:
     return next(" ".join(point.split()) for point in text.split("\n- ") if point.startswith(beginning))
 
 
+def files_of(beginning: str, count: int) -> dict[str, str]:
+    """The texts of the files that a point of the guide names."""
+    names = re.findall(r"`((?:kernels|lance_sql|format)/[\w/]+\.(?:h|cpp|pyi|py))`", guide(beginning))
+    assert len(names) == count, names
+    return {name: (ROOT / ("lance_sql" if name.startswith("format/") else "") / name).read_text() for name in names}
+
+
 def test_an_encoding() -> None:
-    assert CODECS.keys() | OTHERS == set(ValueCodec)
-    files = re.findall(r"`((?:kernels|lance_sql|format)/[\w/]+\.(?:h|cpp|pyi|py))`", guide("An encoding"))
-    assert len(files) == 8, files
-    for name in files:
-        path = ROOT / ("lance_sql" if name.startswith("format/") else "") / name
-        text = path.read_text()
-        for codec, encoding in CODECS.items():
-            spelled = "k" + "".join(word.capitalize() for word in codec.name.split("_"))
-            word = {".py": encoding.__name__, ".pyi": codec.name}.get(path.suffix, spelled)
-            if path.name != "cells.h":
+    files = files_of("An encoding", 7)
+    codecs = {f"k{each.__name__}" for each in ENCODINGS}
+    assert codecs | OTHER_CODECS == set(re.findall(r"^    (k\w+) = ", files["kernels/encodings/value_codec.h"], re.M))
+    for name, text in files.items():
+        for encoding in ENCODINGS:
+            word = encoding.__name__ if name.endswith(".py") else f"k{encoding.__name__}"
+            if not name.endswith("cells.h"):
                 assert re.search(rf"\b{word}\b", text), f"{name} has no {word}"
-    assert {each.type for each in encoding_messages.BY_TYPE.values()} >= set(CODECS.values())
+    assert {each.type for each in encoding_messages.BY_TYPE.values()} >= set(ENCODINGS)
 
 
-# A layout: the values of a page side by side, and nothing else.
+# A layout: the files that the guide lists have every one of those that the kernels open.
+
+LAYOUTS = (Blob, ConstantLayout, FullZip, MiniBlock)
 
 
-@dataclass(frozen=True, slots=True)
-class SideBySide(PageLayout):
-    """Values of 64 bits that are never NULL, in the only buffer."""
+def test_a_layout() -> None:
+    files = files_of("A layout", 6)
+    for name, text in files.items():
+        for layout in LAYOUTS:
+            word = layout.__name__.removesuffix("Layout") + ("" if name.endswith(".py") else "Layout")
+            if not name.endswith(("encode.py", "open_full_zip.cpp")):
+                assert re.search(rf"\b{word}", text), f"{name} has no {word}"
+    assert set(layout_messages.BY_TYPE) == set(LAYOUTS)
 
 
-class SideBySidePage:
-    """A page of this layout, which the reader of values without levels reads."""
-
-    num_bytes = 0
-
-    def __init__(self, layout: SideBySide, buffers: Sequence[ByteRange], num_rows: int, head: Sequence[pa.Buffer]):
-        (self._buffer,) = buffers
-        assert len(head) == 0
-        assert self._buffer.end - self._buffer.start == 8 * num_rows
-        self._num_rows = num_rows
-
-    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange]:
-        reader = _kernels.PageReader.full_zip(
-            self._num_rows,
-            bits_def=0,
-            num_levels=0,
-            value_bytes=8,
-            length_bytes=0,
-            row_starts=None,
-            symbol_table=None,
-            format=(False, 64),
-        )
-        return NativePage(reader, Form(chain.leaf)), self._buffer
-
-    def test(self, test: Any, leaf: pa.DataType) -> None:
-        return None
-
-
-def test_a_layout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    constant = layout_messages.BY_NAME["constant_layout"]
-
-    # a constant of three bytes, of which no page of integers is, stands for the message that there is not
-    def read(message: Any) -> PageLayout:
-        is_ours = message.inline_value == b"new"
-        return SideBySide(layout_messages.layers_from_wire(message.layers)) if is_ours else constant.read(message)
-
-    def write(layout: PageLayout, message: Any) -> None:
-        message.inline_value = b"new"
-        message.layers.extend(layout.layers)
-
-    encode_page = encode._encode
-
-    def chosen(page: Any, preferences: Any, rules: Any) -> Any:
-        if page.values.type == pa.int64() and page.definition is None and page.layers == (Layer.ALL_VALID_ITEM,):
-            return SideBySide(page.layers), (page.values.buffers()[1].slice(8 * page.values.offset, 8 * page.num_rows),)
-        return encode_page(page, preferences, rules)
-
-    path = tmp_path / "t"
-    with monkeypatch.context() as added:
-        added.setitem(pages.LAYOUTS, SideBySide, pages.Opening(lambda layout, buffers: [], SideBySidePage))
-        added.setitem(
-            layout_messages.BY_NAME,
-            "constant_layout",
-            layout_messages.LayoutMember("constant_layout", ConstantLayout, read, write),
-        )
-        added.setitem(
-            layout_messages.BY_TYPE,
-            SideBySide,
-            layout_messages.LayoutMember("constant_layout", SideBySide, read, write),
-        )
-        added.setattr(encode, "_encode", chosen)
-        lance_sql.write(table(), path)
-        (file,) = (path / "data").iterdir()
-        stored = file.read_bytes()
-        assert table()["v"].to_numpy().tobytes() in stored
-        check(path, table())
-    with pytest.raises(lance_sql.LanceError, match=r"SideBySide is not supported|a constant of 3 bytes"):
-        lance_sql.open(unknown(path)).to_table()
+def test_a_layout_that_nobody_knows_is_refused() -> None:
+    unknown = any_pb2.Any(type_url=layout_messages.TYPE_URL, value=bytes([9 << 3 | 2, 0])).SerializeToString()
+    with pytest.raises(_kernels.UnsupportedDataError, match="layout"):
+        _kernels.page_head(unknown, 1)
+    with pytest.raises(lance_sql.UnsupportedFeature, match="layout"):
+        parse_layout(unknown)
 
 
 # A kind of index: the distinct values of the rows that it covers.

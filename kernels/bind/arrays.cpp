@@ -25,20 +25,6 @@ void bind_blocks(nb::module_& m) {
         },
         "packed"_a, "word_bits"_a, "num_bits"_a, "num_values"_a, "out"_a);
     m.def(
-        "unpack_block",
-        [](const InputBuffer& packed, Count word_bits, Count num_values, const OutputBuffer& out) {
-            Unlocked unlocked;
-            unpack_block(packed, word_bits, num_values, out);
-        },
-        "packed"_a, "word_bits"_a, "num_values"_a, "out"_a);
-    m.def(
-        "rle_block",
-        [](const InputBuffer& block, Count value_bits, Count num_values, const OutputBuffer& out) {
-            Unlocked unlocked;
-            rle_block(block, value_bits, num_values, out);
-        },
-        "block"_a, "value_bits"_a, "num_values"_a, "out"_a);
-    m.def(
         "lz4_size",
         [](const InputBuffer& block) {
             Unlocked unlocked;

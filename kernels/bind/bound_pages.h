@@ -22,10 +22,13 @@ struct BoundPage {
     BoundPage(const BoundPage&) = delete;
     BoundPage& operator=(const BoundPage&) = delete;
 
+    // Null for a page of a file that has none.
+    const PageReader* get() const { return stored ? stored->reader.get() : reader.get(); }
+
     std::vector<InputBuffer> buffers;
-    nb::object table;
-    nb::object values;  // the reader of the values inside lists or structs
+    nb::object values;  // the reader of the values inside structs
     std::unique_ptr<PageReader> reader;
+    std::optional<OpenPage> stored;  // of files 2.1 and 2.2, instead of a reader alone
 };
 
 struct BoundTest {
@@ -106,8 +109,11 @@ inline std::optional<std::vector<int64_t>> to_row_starts(const nb::object& given
     return starts;
 }
 
+// (number, bits of a value or of an offset, offsets or None, bytes)
+nb::tuple to_tuple(const Block& block);
+
 void bind_array_pages(nb::class_<BoundPage>& page);
-void bind_nested_pages(nb::class_<BoundPage>& page);
+void bind_stored_pages(nb::module_& m, nb::class_<BoundPage>& page);
 
 // A column, the readers of whose pages it keeps alive.
 struct BoundColumn {
@@ -116,16 +122,25 @@ struct BoundColumn {
     BoundColumn& operator=(const BoundColumn&) = delete;
 
     ColumnReader reader;
-    std::vector<nb::object> pages;                    // and what they look into
-    std::unordered_map<int64_t, OpenPage> own_pages;  // by number: those that were opened without Python
+    std::vector<nb::object> pages;                        // and what they look into
+    std::unordered_map<int64_t, OpenPage> own_pages;      // by number: those that were opened with others of a file
+    std::unordered_map<int64_t, const OpenPage*> stored;  // all of files 2.1 and 2.2
 
-    // Whether all pages with some of the rows were opened without Python.
-    bool are_own(const Ranges& rows) const {
+    // Null for other pages.
+    const OpenPage* find(int64_t page) const {
+        const auto found = stored.find(page);
+        return found == stored.end() ? nullptr : found->second;
+    }
+
+    // Whether all pages with some of the rows are open, and of such a file. are_plain: as values without parts
+    bool are_stored(const Ranges& rows, bool are_plain) const {
         const auto [first_row, end_row] = rows.bounds();
         if (first_row == end_row || end_row > reader.num_rows()) return false;
         const auto [first, end] = reader.pages_of(first_row, end_row);
         for (int64_t page = first; page < end; ++page) {
-            if (!own_pages.contains(page)) return false;
+            const OpenPage* open = find(page);
+            if (open == nullptr || open->form == PageForm::kNone) return false;
+            if (are_plain && open->form != PageForm::kValues) return false;
         }
         return true;
     }

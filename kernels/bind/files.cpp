@@ -29,19 +29,10 @@ nb::list to_list(HeldArrays& columns) {
     return list;
 }
 
-// (whether values have offsets, bits of a value or of an offset, items of a value that is a list, or 0)
-using Format = std::tuple<bool, int64_t, int64_t>;
-
-ColumnFormat to_format(const Format& format) {
-    const auto& [variable, bits, list_size] = format;
-    if (bits < 1 || bits > kMaxCount || list_size < 0) fail("values of ", bits, " bits");
-    return {variable, bits, list_size};
-}
-
-std::vector<ColumnFormat> to_formats(const std::vector<Format>& formats) {
-    std::vector<ColumnFormat> wanted;
-    for (const Format& each : formats) wanted.push_back(to_format(each));
-    return wanted;
+std::vector<ColumnType> to_types(nb::list given) {
+    std::vector<ColumnType> types;
+    for (nb::handle each : given) types.push_back(nb::cast<const ColumnType&>(each));
+    return types;
 }
 
 // Moves pages into a column, except those that are open: another thread may be reading them. Returns their memory.
@@ -52,14 +43,15 @@ int64_t adopt(BoundColumn& column, OpenColumn opened) {
         if (column.reader.is_open(page.number)) continue;
         num_bytes += page.num_bytes;
         column.reader.open(page.number, *page.reader, page.start, page.end);
-        column.own_pages.emplace(page.number, std::move(page));
+        const int64_t number = page.number;
+        column.stored[number] = &column.own_pages.emplace(number, std::move(page)).first->second;
     }
     return num_bytes;
 }
 
-// parts: (start, bytes) of the file; columns: (index, format, the reader of earlier calls or None)
+// parts: (start, bytes) of the file; columns: (index, type, the reader of earlier calls or None)
 nb::tuple open_columns(nb::list parts, const InputBuffer& table, Count file_size, Count num_rows, nb::list given,
-                       const InputBuffer& rows) {
+                       const InputBuffer& rows, bool are_plain) {
     KnownBytes known(file_size);
     std::vector<InputBuffer> held;
     for (nb::handle each : parts) {
@@ -69,7 +61,7 @@ nb::tuple open_columns(nb::list parts, const InputBuffer& table, Count file_size
     }
     struct Wanted {
         int64_t index;
-        ColumnFormat format;
+        const ColumnType* type;
         bool is_open;
         std::optional<OpenColumn> opened;
     };
@@ -78,19 +70,14 @@ nb::tuple open_columns(nb::list parts, const InputBuffer& table, Count file_size
     columns.reserve(nb::len(given));
     for (nb::handle each : given) {
         const auto column = nb::cast<nb::tuple>(each);
-        const bool open = !column[2].is_none() && nb::cast<const BoundColumn&>(column[2]).are_own(ranges);
-        columns.push_back({to_count(column[0]), to_format(nb::cast<Format>(column[1])), open, std::nullopt});
+        const bool open = !column[2].is_none() && nb::cast<const BoundColumn&>(column[2]).are_stored(ranges, false);
+        columns.push_back({to_count(column[0]), &nb::cast<const ColumnType&>(column[1]), open, std::nullopt});
     }
     ColumnOpener opener(known, ColumnTable(table), num_rows);
     {
         Unlocked unlocked;
         for (Wanted& column : columns) {
-            if (column.is_open) continue;
-            try {
-                column.opened = opener.open(column.index, column.format, ranges);
-            } catch (const std::invalid_argument&) {
-                // Opening the single column reports the error.
-            }
+            if (!column.is_open) column.opened = opener.open(column.index, *column.type, ranges);
         }
     }
     nb::list readers;
@@ -98,7 +85,8 @@ nb::tuple open_columns(nb::list parts, const InputBuffer& table, Count file_size
     for (size_t i = 0; i < columns.size(); ++i) {
         const auto column = nb::cast<nb::tuple>(given[i]);
         if (columns[i].is_open) {
-            readers.append(column[2]);
+            const bool fits = !are_plain || nb::cast<const BoundColumn&>(column[2]).are_stored(ranges, true);
+            readers.append(fits ? nb::object(column[2]) : nb::none());
             continue;
         }
         if (!columns[i].opened) {
@@ -110,12 +98,12 @@ nb::tuple open_columns(nb::list parts, const InputBuffer& table, Count file_size
                                 ? nb::cast(new BoundColumn(as_bytes(opened.row_starts)), nb::rv_policy::take_ownership)
                                 : nb::object(column[2]);
         auto& bound = nb::cast<BoundColumn&>(reader);
-        if (std::ranges::any_of(opened.pages, &OpenPage::refers_to_file)) {
+        if (std::ranges::any_of(opened.pages, &OpenPage::refers_to_head)) {
             for (nb::handle each : parts) bound.pages.push_back(nb::borrow(each));
         }
         num_bytes += adopt(bound, std::move(opened));
-        // Python may have opened a page of it, for tests of NULL alone.
-        if (bound.are_own(ranges)) {
+        // A page of it may have been opened before, for tests of NULL alone.
+        if (bound.are_stored(ranges, are_plain)) {
             readers.append(std::move(reader));
         } else {
             readers.append(nb::none());
@@ -152,23 +140,24 @@ void bind_files(nb::module_& m) {
             Unlocked unlocked;
             self.give_back();
         });
-    m.def("open_columns", open_columns, "parts"_a, "table"_a, "file_size"_a, "num_rows"_a, "columns"_a, "rows"_a);
+    m.def("open_columns", open_columns, "parts"_a, "table"_a, "file_size"_a, "num_rows"_a, "columns"_a, "rows"_a,
+          "are_plain"_a);
     m.def(
         "read_small_files",
-        [](nb::list paths, const InputBuffer& num_rows, const std::vector<Format>& formats,
-           const InputBuffer& column_indices) {
+        [](nb::list paths, const InputBuffer& num_rows, nb::list types, const InputBuffer& column_indices) {
             std::optional<SmallFiles> result;
             std::vector<std::string> encoded;
             for (nb::handle path : paths) encoded.push_back(to_path(path));
+            const std::vector<ColumnType> wanted = to_types(types);
             {
                 Unlocked unlocked;
-                result.emplace(read_small_files(encoded, num_rows, to_formats(formats), column_indices));
+                result.emplace(read_small_files(encoded, num_rows, wanted, column_indices));
             }
             nb::list read;
             for (const bool each : result->read) read.append(nb::bool_(each));
             return nb::make_tuple(read, to_list(result->columns));
         },
-        "paths"_a, "num_rows"_a, "formats"_a, "column_indices"_a);
+        "paths"_a, "num_rows"_a, "types"_a, "column_indices"_a);
     m.def(
         "read_tail",
         [](nb::handle given, Count most_bytes) -> nb::object {

@@ -1,5 +1,5 @@
 // Binds the kernels as lance_sql._kernels; lance_sql/_kernels.pyi documents the signatures. This file binds
-// numbers, compression and the chunks of mini-block pages; other files of this folder bind the others.
+// numbers and compression; other files of this folder bind the others.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -9,9 +9,9 @@
 #include "bind/interpreter_calls.h"
 #include "bind/python.h"
 #include "bind/shared_numbers.h"
-#include "encodings/chunks.h"
 #include "encodings/compression.h"
 #include "encodings/decode.h"
+#include "system/unsupported.h"
 
 using namespace nanobind::literals;
 
@@ -46,14 +46,13 @@ void bind_numbers(nb::module_& m) {
     bind<JsonFaultKind>(m);
     bind<JsonResult>(m);
     bind<JsonStepKind>(m);
-    bind<LevelCodec>(m);
     bind<Metric>(m);
     bind<NamedKind>(m);
     bind<Outcome>(m);
+    bind<PageForm>(m);
     bind<SequenceForm>(m);
     bind<ShapeKind>(m);
     bind<Splitting>(m);
-    bind<ValueCodec>(m);
     bind<ValueOrder>(m);
 }
 
@@ -97,20 +96,6 @@ void bind_compression(nb::module_& m) {
         "compression"_a);
 }
 
-void bind_chunks(nb::module_& m) {
-    nb::class_<ChunkTable>(m, "ChunkTable")
-        .def(
-            "__init__",
-            [](ChunkTable* self, const InputBuffer& metadata, Count num_items, bool large, Count num_bytes,
-               bool has_rep, bool has_def, Count num_buffers) {
-                new (self) ChunkTable(metadata, num_items, {large, has_rep, has_def, num_buffers}, num_bytes);
-            },
-            "metadata"_a, "num_items"_a, nb::kw_only(), "large"_a, "num_bytes"_a, "has_rep"_a, "has_def"_a,
-            "num_buffers"_a)
-        .def_prop_ro("num_chunks", [](const ChunkTable& self) { return self.num_chunks(); })
-        .def_prop_ro("num_items", [](const ChunkTable& self) { return self.num_items(); });
-}
-
 void bind_symbols(nb::module_& m) {
     m.def(
         "fsst_values",
@@ -133,10 +118,11 @@ void bind_symbols(nb::module_& m) {
 NB_MODULE(_kernels, m) {
     // Chunk tables stay in caches until the process ends; that is not a leak.
     nanobind::set_leak_warnings(false);
-    nanobind::exception<lance::InvalidData>(m, "InvalidDataError", PyExc_ValueError);
+    const auto invalid = nanobind::exception<lance::InvalidData>(m, "InvalidDataError", PyExc_ValueError);
+    // The one that was registered last is tried first.
+    nanobind::exception<lance::Unsupported>(m, "UnsupportedDataError", invalid);
     lance::bind_numbers(m);
     lance::bind_compression(m);
-    lance::bind_chunks(m);
     lance::bind_symbols(m);
     lance::bind_arrays(m);
     lance::bind_bloom(m);

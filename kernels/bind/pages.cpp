@@ -7,10 +7,7 @@
 
 #include "bind/bound_pages.h"
 #include "bind/shared_numbers.h"
-#include "layouts/compressed_chunks.h"
 #include "layouts/constant_reader.h"
-#include "layouts/full_zip_reader.h"
-#include "layouts/mini_block_reader.h"
 #include "layouts/number_runs_reader.h"
 #include "predicates/zone_bounds.h"
 
@@ -19,10 +16,6 @@ using namespace nanobind::literals;
 namespace lance {
 
 namespace {
-
-using Levels = std::optional<std::pair<Choice<LevelCodec>, Count>>;
-using Scheme = std::optional<Choice<Compression>>;
-using Items = std::optional<nb::tuple>;
 
 // columns: (column, ranges of its rows)
 nb::list spans(nb::list columns) {
@@ -55,64 +48,12 @@ BoundPage* number_runs(Count num_rows, const InputBuffer& starts, const InputBuf
     return page.release();
 }
 
-// Nothing as row_starts: all values have value_bytes; otherwise each has a length of length_bytes.
-BoundPage* full_zip(Count num_rows, Count bits_def, Count num_levels, Count value_bytes, Count length_bytes,
-                    nb::object row_starts, nb::object symbol_table, std::pair<bool, Count> format,
-                    std::optional<Count> list_size, const Scheme& compression) {
-    auto page = std::make_unique<BoundPage>();
-    FullZipValues values{bits_def,
-                         num_levels,
-                         value_bytes,
-                         length_bytes,
-                         keep(*page, symbol_table).value_or(Bytes()),
-                         to_format(format, list_size),
-                         std::nullopt};
-    if (compression) values.compression = *compression;
-    std::optional<std::vector<int64_t>> starts = to_row_starts(row_starts, num_rows);
-    page->reader = std::make_unique<FullZipReader>(values, num_rows, std::move(starts));
-    return page.release();
-}
-
-BoundPage* mini_block(nb::object table, Choice<ValueCodec> codec, Count bits, const Levels& definition,
-                      nb::object symbol_table, const Items& items, std::pair<bool, Count> format,
-                      std::optional<Count> list_size, bool keeps_indices, const Scheme& compression) {
-    auto page = std::make_unique<BoundPage>();
-    MiniBlockValues values{codec, bits, std::nullopt, {}, std::nullopt, to_format(format, list_size), keeps_indices};
-    if (definition) values.definition.emplace(definition->first, definition->second);
-    if (!symbol_table.is_none()) {
-        page->buffers.push_back(hold(symbol_table));
-        values.symbol_table = page->buffers.back();
-    }
-    if (items) {
-        DictionaryItems dictionary{to_count((*items)[0]), to_count((*items)[1]), !(*items)[2].is_none(), {}, {}};
-        if (dictionary.variable) {
-            page->buffers.push_back(hold((*items)[2]));
-            dictionary.offsets = page->buffers.back();
-        }
-        page->buffers.push_back(hold((*items)[3]));
-        dictionary.data = page->buffers.back();
-        values.dictionary = dictionary;
-    }
-    const auto& chunks = nb::cast<const ChunkTable&>(table);
-    page->reader = std::make_unique<MiniBlockReader>(chunks, values);
-    if (compression) {
-        page->reader = std::make_unique<CompressedChunksReader>(chunks, *compression, std::move(page->reader));
-    }
-    page->table = std::move(table);
-    return page.release();
-}
-
 // (bits, whether values are strings, whether some may be NULL, items: their number, bits, offsets or None, and bytes)
 nb::object tested_values(const BoundColumn& column, Count page) {
-    const auto found = column.own_pages.find(page);
-    if (found == column.own_pages.end()) return nb::none();
-    const TestedValues& values = found->second.values;
-    const auto copy = [](Bytes bytes) { return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()); };
-    nb::object items = nb::none();
-    if (const auto& given = values.items) {
-        const nb::object offsets = given->variable ? nb::object(copy(given->offsets)) : nb::none();
-        items = nb::make_tuple(given->num_items, given->bits, offsets, copy(given->data));
-    }
+    const OpenPage* open = column.find(page);
+    if (open == nullptr || !open->values) return nb::none();
+    const TestedValues& values = *open->values;
+    const nb::object items = values.items ? nb::object(to_tuple(*values.items)) : nb::none();
     return nb::make_tuple(values.bits, values.are_strings, values.has_nulls, items);
 }
 
@@ -121,14 +62,8 @@ nb::object tested_values(const BoundColumn& column, Count page) {
 void bind_pages(nb::module_& m) {
     nb::class_<BoundPage> page(m, "PageReader");
     bind_array_pages(page);
-    bind_nested_pages(page);
-    page.def_prop_ro("takes_extents", [](const BoundPage& self) { return self.reader->takes_extents(); });
-    page.def_static("mini_block", mini_block, nb::rv_policy::take_ownership, "table"_a, nb::kw_only(), "codec"_a,
-                    "bits"_a, "definition"_a.none(), "symbol_table"_a.none(), "items"_a.none(), "format"_a,
-                    "list_size"_a.none() = nb::none(), "keeps_indices"_a, "compression"_a.none() = nb::none())
-        .def_static("full_zip", full_zip, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "bits_def"_a,
-                    "num_levels"_a, "value_bytes"_a, "length_bytes"_a, "row_starts"_a.none(), "symbol_table"_a.none(),
-                    "format"_a, "list_size"_a.none() = nb::none(), "compression"_a.none() = nb::none())
+    bind_stored_pages(m, page);
+    page.def_prop_ro("takes_extents", [](const BoundPage& self) { return self.get()->takes_extents(); })
         .def_static("constant", constant, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "format"_a,
                     "list_size"_a.none() = nb::none(), "value"_a.none(), "validity"_a.none() = nb::none())
         .def_static("number_runs", number_runs, nb::rv_policy::take_ownership, "num_rows"_a, nb::kw_only(), "starts"_a,
@@ -180,9 +115,9 @@ void bind_pages(nb::module_& m) {
         .def_prop_ro("lends", [](const BoundColumn& self) { return self.reader.lends(); })
         .def("opened",
              [](const BoundColumn& self) {
-                 std::vector<int64_t> numbers;
-                 for (const auto& [number, page] : self.own_pages) numbers.push_back(number);
-                 return numbers;
+                 std::vector<std::pair<int64_t, PageForm>> pages;
+                 for (const auto& [number, page] : self.stored) pages.emplace_back(number, page->form);
+                 return pages;
              })
         .def("tested_values", tested_values, "page"_a)
         .def(
@@ -190,7 +125,10 @@ void bind_pages(nb::module_& m) {
             [](BoundColumn& self, Count page, nb::object reader, Count start, Count end) {
                 // Another thread may be reading an open page.
                 if (self.reader.is_open(page)) return;
-                self.reader.open(page, *nb::cast<const BoundPage&>(reader).reader, start, end);
+                const auto& bound = nb::cast<const BoundPage&>(reader);
+                if (bound.get() == nullptr) fail("a page without a reader");
+                self.reader.open(page, *bound.get(), start, end);
+                if (bound.stored) self.stored[page] = &*bound.stored;
                 self.pages.push_back(std::move(reader));
             },
             "page"_a, "reader"_a, "start"_a, "end"_a)

@@ -146,8 +146,8 @@ nb::tuple read_scattered_rows(nb::handle path, nb::list columns) {
     return nb::make_tuple(made, nb::none());
 }
 
-// files: (content, path or None, columns, rows). Returns the columns as one array, and the bytes that were touched in each
-// file: (start, end); None if a page is not open or damaged.
+// files: (content, path or None, columns, rows). Returns the columns as one array, and the bytes that were touched in
+// each file: (start, end); None if a page is not open or damaged.
 nb::object read_mapped_rows(nb::list files) {
     std::vector<MappedRows> wanted;
     std::vector<InputBuffer> held;
@@ -163,7 +163,7 @@ nb::object read_mapped_rows(nb::list files) {
             const auto& bound = nb::cast<const BoundColumn&>(column);
             rows.rows = Ranges(held.back(), bound.reader.num_rows());
             // While the lock is held, no other thread opens a page.
-            if (!bound.are_own(rows.rows)) return nb::none();
+            if (!bound.are_stored(rows.rows, true)) return nb::none();
             rows.columns.push_back(&bound.reader);
         }
     }

@@ -10,8 +10,7 @@
 #include "bind/python.h"
 #include "encodings/compression.h"
 #include "encodings/decode.h"
-#include "encodings/levels.h"
-#include "encodings/value_codec.h"
+#include "layouts/open_page.h"
 #include "predicates/filter_loops.h"
 #include "predicates/pair_matching.h"
 #include "schema/json_columns.h"
@@ -102,17 +101,6 @@ struct Shared<JsonStepKind> {
 };
 
 template <>
-struct Shared<LevelCodec> {
-    static constexpr const char* kName = "LevelCodec";
-    static constexpr Member<LevelCodec> kMembers[] = {
-        {"FLAT16", LevelCodec::kFlat16},
-        {"PACKED", LevelCodec::kPacked},
-        {"INLINE_PACKED", LevelCodec::kInlinePacked},
-        {"RLE", LevelCodec::kRle},
-    };
-};
-
-template <>
 struct Shared<Metric> {
     static constexpr const char* kName = "Metric";
     static constexpr Member<Metric> kMembers[] = {
@@ -131,6 +119,15 @@ struct Shared<Outcome> {
     static constexpr const char* kName = "Outcome";
     static constexpr Member<Outcome> kMembers[] = {
         {"LESS", Outcome::kLess}, {"EQUAL", Outcome::kEqual}, {"GREATER", Outcome::kGreater}};
+};
+
+template <>
+struct Shared<PageForm> {
+    static constexpr const char* kName = "PageForm";
+    static constexpr Member<PageForm> kMembers[] = {{"NONE", PageForm::kNone},
+                                                    {"VALUES", PageForm::kValues},
+                                                    {"PARTS", PageForm::kParts},
+                                                    {"INDICES", PageForm::kIndices}};
 };
 
 template <>
@@ -156,20 +153,6 @@ struct Shared<Splitting> {
                                                      {"WHITESPACE", Splitting::kWhitespace},
                                                      {"WHOLE", Splitting::kWhole},
                                                      {"NGRAMS", Splitting::kNgrams}};
-};
-
-template <>
-struct Shared<ValueCodec> {
-    static constexpr const char* kName = "ValueCodec";
-    static constexpr Member<ValueCodec> kMembers[] = {
-        {"FLAT", ValueCodec::kFlat},
-        {"INLINE_BITPACKING", ValueCodec::kInlineBitpacking},
-        {"BYTE_STREAM_SPLIT", ValueCodec::kByteStreamSplit},
-        {"RLE", ValueCodec::kRle},
-        {"VARIABLE", ValueCodec::kVariable},
-        {"FSST", ValueCodec::kFsst},
-        {"OTHER", ValueCodec::kOther},
-    };
 };
 
 template <>

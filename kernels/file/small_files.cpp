@@ -3,6 +3,7 @@
 // position and u64 size.
 #include "file/small_files.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -102,6 +103,8 @@ void append(const OpenColumn& column, Bytes content, ColumnBuilder& out) {
     }
 }
 
+bool are_values(const OpenPage& page) { return page.form == PageForm::kValues; }
+
 // A file in memory with the columns that are wanted.
 struct OpenFile {
     std::vector<uint8_t> content;
@@ -110,7 +113,7 @@ struct OpenFile {
 };
 
 // Nothing for a file that is left to the caller.
-std::optional<OpenFile> open_file(const std::string& path, int64_t num_rows, const std::vector<ColumnFormat>& formats,
+std::optional<OpenFile> open_file(const std::string& path, int64_t num_rows, const std::vector<ColumnType>& types,
                                   const uint8_t* column_indices) {
     OpenFile open{{}, num_rows, {}};
     const std::optional<Bytes> content = read_whole(path, open.content);
@@ -123,10 +126,10 @@ std::optional<OpenFile> open_file(const std::string& path, int64_t num_rows, con
         // The content is kept as long as the columns, which may look into it.
         ColumnOpener opener(known, file.columns(), num_rows);
         const WholeRange rows(num_rows);
-        for (size_t i = 0; i < formats.size(); ++i) {
+        for (size_t i = 0; i < types.size(); ++i) {
             std::optional<OpenColumn> column =
-                opener.open(load<int64_t>(column_indices + 8 * i), formats[i], rows.ranges());
-            if (!column) return std::nullopt;
+                opener.open(load<int64_t>(column_indices + 8 * i), types[i], rows.ranges());
+            if (!column || !std::ranges::all_of(column->pages, are_values)) return std::nullopt;
             open.columns.push_back(std::move(*column));
         }
     } catch (const std::invalid_argument&) {
@@ -136,13 +139,13 @@ std::optional<OpenFile> open_file(const std::string& path, int64_t num_rows, con
 }
 
 // The columns of all files; none if a file cannot be decoded.
-bool make_columns(std::vector<std::optional<OpenFile>>& files, const std::vector<ColumnFormat>& formats,
+bool make_columns(std::vector<std::optional<OpenFile>>& files, const std::vector<ColumnType>& types,
                   std::vector<ArrowArray>& columns) {
     int64_t num_rows = 0;
     for (const std::optional<OpenFile>& file : files) num_rows += file ? file->num_rows : 0;
-    HeldArrays made(formats.size());
-    for (size_t i = 0; i < formats.size(); ++i) {
-        ColumnBuilder builder(formats[i], num_rows);
+    HeldArrays made(types.size());
+    for (size_t i = 0; i < types.size(); ++i) {
+        ColumnBuilder builder(*plain_format(types[i].shape), num_rows);
         for (std::optional<OpenFile>& file : files) {
             if (!file) continue;
             try {
@@ -160,11 +163,14 @@ bool make_columns(std::vector<std::optional<OpenFile>>& files, const std::vector
 
 }  // namespace
 
-SmallFiles read_small_files(const std::vector<std::string>& paths, Bytes num_rows,
-                            const std::vector<ColumnFormat>& formats, Bytes column_indices) {
+SmallFiles read_small_files(const std::vector<std::string>& paths, Bytes num_rows, const std::vector<ColumnType>& types,
+                            Bytes column_indices) {
     const size_t num_files = paths.size();
+    for (const ColumnType& each : types) {
+        if (!each.has_plain_values()) fail("values of ", each.leaf_name, " with parts");
+    }
     require_input(num_rows, multiply(static_cast<int64_t>(num_files), 8), "num_rows");
-    require_input(column_indices, multiply(static_cast<int64_t>(num_files * formats.size()), 8), "column_indices");
+    require_input(column_indices, multiply(static_cast<int64_t>(num_files * types.size()), 8), "column_indices");
     int64_t most_rows = 0;
     for (size_t i = 0; i < num_files; ++i) {
         const auto count = load<int64_t>(num_rows.data() + 8 * i);
@@ -174,10 +180,10 @@ SmallFiles read_small_files(const std::vector<std::string>& paths, Bytes num_row
     SmallFiles result;
     std::vector<std::optional<OpenFile>> files;
     for (size_t i = 0; i < num_files; ++i) {
-        files.push_back(open_file(paths[i], load<int64_t>(num_rows.data() + 8 * i), formats,
-                                  column_indices.data() + 8 * i * formats.size()));
+        files.push_back(open_file(paths[i], load<int64_t>(num_rows.data() + 8 * i), types,
+                                  column_indices.data() + 8 * i * types.size()));
     }
-    while (!make_columns(files, formats, result.columns.arrays)) {
+    while (!make_columns(files, types, result.columns.arrays)) {
     }
     for (const std::optional<OpenFile>& file : files) result.read.push_back(file.has_value());
     return result;

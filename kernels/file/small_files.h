@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "arrow/column_builder.h"
 #include "arrow/held_arrays.h"
+#include "layouts/column_type.h"
 #include "system/bytes.h"
 
 namespace lance {
@@ -24,8 +24,9 @@ struct SmallFiles {
 // Reads columns of local files.
 //
 // num_rows: that each file must have
+// types: of values without parts, not inside others
 // column_indices: of every column in the first file, then in the second, ...
-SmallFiles read_small_files(const std::vector<std::string>& paths, Bytes num_rows,
-                            const std::vector<ColumnFormat>& formats, Bytes column_indices);
+SmallFiles read_small_files(const std::vector<std::string>& paths, Bytes num_rows, const std::vector<ColumnType>& types,
+                            Bytes column_indices);
 
 }  // namespace lance

@@ -12,7 +12,8 @@ namespace lance {
 
 // The memory layout of an array and of those inside it.
 struct ValueShape {
-    enum class Kind { kNull, kPlain, kLists, kStruct };
+    // kOther: no array that values with parts can become
+    enum class Kind { kNull, kPlain, kLists, kStruct, kOther };
 
     Kind kind = Kind::kNull;
     ColumnFormat format{};             // kPlain

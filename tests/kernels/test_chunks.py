@@ -5,27 +5,28 @@ import pyarrow as pa
 import pytest
 
 from lance_sql import _kernels as kernels
+from lance_sql.format.encodings.tree import Compression
 
-from .pages import Chunk, Page, build
+from .pages import Chunk, Page, ValueCodec, build
+
+FLAT = ValueCodec.FLAT
 
 
-def compressed_page(scheme: kernels.Compression, values: Sequence[np.ndarray]) -> Page:
+def compressed_page(scheme: Compression, values: Sequence[np.ndarray]) -> Page:
     """A page with a chunk of each of the values, compressed."""
     parts = [part.tobytes() for part in values]
-    compress = pa.Codec("zstd" if scheme is kernels.Compression.ZSTD else "lz4_raw").compress
-    headers = [len(part).to_bytes(8 if scheme else 4, "little") for part in parts]
+    compress = pa.Codec("zstd" if scheme is Compression.ZSTD else "lz4_raw").compress
+    headers = [len(part).to_bytes(8 if scheme is Compression.ZSTD else 4, "little") for part in parts]
     stored = [header + compress(part, asbytes=True) for header, part in zip(headers, parts, strict=True)]
     return build([Chunk(len(part), [each]) for part, each in zip(values, stored, strict=True)], large=True)
 
 
-@pytest.mark.parametrize("scheme", kernels.Compression)
+@pytest.mark.parametrize("scheme", Compression)
 @pytest.mark.parametrize("uses_libraries", [True, False])
-def test_compressed_first_buffers_are_decoded_where_items_are_wanted(
-    scheme: kernels.Compression, uses_libraries: bool
-) -> None:
+def test_compressed_first_buffers_are_decoded_where_items_are_wanted(scheme: Compression, uses_libraries: bool) -> None:
     numbers = np.arange(3000, dtype="<u4") * 7
     page = compressed_page(scheme, np.split(numbers, [1024, 2048]))
-    reader = page.reader(kernels.ValueCodec.FLAT, 32, (False, 32), compression=scheme)
+    reader = page.reader(FLAT, 32, (False, 32), compression=scheme)
     rows = np.array([1030, 1050, 2040, 2060])
     kernels.use_compression_libraries(uses_libraries)
     try:
@@ -37,17 +38,15 @@ def test_compressed_first_buffers_are_decoded_where_items_are_wanted(
 
 def test_impossible_compression_ratios_are_refused() -> None:
     for scheme, size, message in [
-        (kernels.Compression.LZ4, 2**32 - 1, "claims"),
-        (kernels.Compression.ZSTD, 2**63, "claims"),
-        (kernels.Compression.ZSTD, 100, "cannot be decompressed"),
+        (Compression.LZ4, 2**32 - 1, "claims"),
+        (Compression.ZSTD, 2**63, "claims"),
+        (Compression.ZSTD, 100, "cannot be decompressed"),
     ]:
-        header = size.to_bytes(8 if scheme else 4, "little")
+        header = size.to_bytes(8 if scheme is Compression.ZSTD else 4, "little")
         page = build([Chunk(4, [header + b"garbage that is no frame"])], large=True)
-        reader = page.reader(kernels.ValueCodec.FLAT, 8, (False, 8), compression=scheme)
+        reader = page.reader(FLAT, 8, (False, 8), compression=scheme)
         with pytest.raises(ValueError, match=f"chunk 0: .* {message}|values of 8 bits in chunks"):
             page.read(reader, page.all_items(), pa.uint8())
-    with pytest.raises(ValueError, match="2 is not a Compression"):
-        page.reader(kernels.ValueCodec.FLAT, 8, (False, 8), compression=2)  # type: ignore[arg-type]  # wrong on purpose
 
 
 @pytest.mark.parametrize(
@@ -57,29 +56,20 @@ def test_impossible_compression_ratios_are_refused() -> None:
         ([0x10, 0], 5, 100, "chunk 0 of 2 holds one value"),
         ([0x12, 0xFF0], 5, 100, "chunk 1 ends at byte 2064"),
         ([], 5, 0, "has no chunks"),
-        ([0], 2**60, 8, "above 2\\*\\*48"),
-        ([0], -1, 8, "negative"),
+        ([0], 2**49, 8, "above 2\\*\\*48"),
     ],
 )
 def test_tables_that_contradict_the_page_are_refused(
     words: list[int], num_items: int, num_bytes: int, message: str
 ) -> None:
     with pytest.raises(ValueError, match=message):
-        kernels.ChunkTable(
-            np.array(words, "<u2"),
-            num_items,
-            large=False,
-            num_bytes=num_bytes,
-            has_rep=False,
-            has_def=False,
-            num_buffers=1,
-        )
+        Page(np.array(words, "<u2").tobytes(), bytes(num_bytes), num_items, False).reader(FLAT, 8, (False, 8))
 
 
 @pytest.mark.parametrize("bounds", [[0, 12], [4, 3], [0, 5, 4, 6], [-1, 2], [0]])
 def test_ranges_must_be_sorted_and_inside_of_the_page(bounds: list[int]) -> None:
     page = build([Chunk(4, [bytes(16)]), Chunk(4, [bytes(16)]), Chunk(3, [bytes(12)])], large=True)
-    reader = page.reader(kernels.ValueCodec.FLAT, 32, (False, 32))
+    reader = page.reader(FLAT, 32, (False, 32))
     with pytest.raises(ValueError, match="range"):
         page.read(reader, np.array(bounds), pa.uint32())
 
@@ -87,7 +77,7 @@ def test_ranges_must_be_sorted_and_inside_of_the_page(bounds: list[int]) -> None
 def test_items_of_chunks_that_are_not_in_memory_are_refused() -> None:
     page = build([Chunk(4, [bytes(16)])] * 3, large=True)
     column = kernels.ColumnReader(np.array([0, 12]))
-    column.open(0, page.reader(kernels.ValueCodec.FLAT, 32, (False, 32)), 0, len(page.data))
+    column.open(0, page.reader(FLAT, 32, (False, 32)), 0, len(page.data))
     start, end = page.byte_offsets[1:3]
     parts = [(0, page.data[start:end], start)]
     assert kernels.read_rows([], [(column, np.array([4, 8]), parts)], None)[2] is None

@@ -10,9 +10,10 @@ import pyarrow as pa
 import pytest
 
 from lance_sql import _kernels as kernels
+from lance_sql.format.encodings.tree import Flat, InlineBitpacking, Rle
 
 from . import oracles
-from .pages import Chunk, Output, Page, build, random_values
+from .pages import Chunk, Output, Page, ValueCodec, build, decoded_block, random_values
 from .test_fsst import SYMBOLS, texts
 
 TABLE = oracles.symbol_table(SYMBOLS)
@@ -48,13 +49,13 @@ PAGES: dict[str, Page] = {
     "fsst": page_of(lambda v: [oracles.variable_chunk(codes(v), 32)]),
 }
 
-READ: list[tuple[str, kernels.ValueCodec, int, tuple[bool, int]]] = [
-    ("plain", kernels.ValueCodec.FLAT, 32, (False, 32)),
-    ("plain", kernels.ValueCodec.BYTE_STREAM_SPLIT, 32, (False, 32)),
-    ("packed", kernels.ValueCodec.INLINE_BITPACKING, 32, (False, 32)),
-    ("runs", kernels.ValueCodec.RLE, 32, (False, 32)),
-    ("variable", kernels.ValueCodec.VARIABLE, 32, (True, 32)),
-    ("fsst", kernels.ValueCodec.FSST, 32, (True, 64)),
+READ: list[tuple[str, ValueCodec, int, tuple[bool, int]]] = [
+    ("plain", ValueCodec.FLAT, 32, (False, 32)),
+    ("plain", ValueCodec.BYTE_STREAM_SPLIT, 32, (False, 32)),
+    ("packed", ValueCodec.INLINE_BITPACKING, 32, (False, 32)),
+    ("runs", ValueCodec.RLE, 32, (False, 32)),
+    ("variable", ValueCodec.VARIABLE, 32, (True, 32)),
+    ("fsst", ValueCodec.FSST, 32, (True, 64)),
 ]
 
 
@@ -101,9 +102,9 @@ def test_damaged_blocks_are_refused_or_decoded() -> None:
         out, offsets = Output(3000), Output(4 * 51)
         damaged = damage(rng, runs), damage(rng, packed), damage(rng, table), damage(rng, ends.tobytes())
         for call in (
-            lambda d=damaged, o=out: kernels.rle_block(d[0], 16, 1500, o.buffer),
+            lambda d=damaged: decoded_block(Rle(Flat(16), Flat(8)), d[0], 1500),
             lambda d=damaged, o=out: kernels.unpack(d[1], 16, 3, 1500, o.buffer),
-            lambda d=damaged, o=out: kernels.unpack_block(d[1], 16, 700, o.buffer),
+            lambda d=damaged: decoded_block(InlineBitpacking(16), d[1], 700),
             lambda d=damaged, o=out, f=offsets: kernels.fsst_values(
                 d[3], 32, 50, stored, d[2], 0, f.buffer, 32, o.buffer
             ),
@@ -119,7 +120,6 @@ def test_impossible_counts_are_refused(count: int) -> None:
     out = bytearray(64)
     for call in (
         lambda: kernels.unpack(b"", 64, 1, count, out),
-        lambda: kernels.rle_block(bytes(20), 64, count, out),
         lambda: kernels.gather_fixed(b"", 8, 1, b"", 1, count, out),
         lambda: kernels.gather_fixed(b"", 8, count, b"", 1, 8, out),
         lambda: kernels.narrow_decimal(b"", count, out),

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lance_sql import _kernels as kernels
+from lance_sql.format.encodings.tree import Flat, InlineBitpacking, Rle
 
 from . import oracles
-from .pages import Chunk, Output, build, random_values, ranges_of, seeds
+from .pages import Chunk, Output, ValueCodec, build, decoded_block, random_values, ranges_of, seeds
 
 WORDS = [8, 16, 32, 64]
 
@@ -41,7 +42,7 @@ def test_inline_bitpacking_unpacks_chunks_of_any_width(
     )
     ranges = data.draw(ranges_of(page.num_items))
     expected = oracles.take(np.concatenate(parts), ranges)
-    reader = page.reader(kernels.ValueCodec.INLINE_BITPACKING, word_bits, (False, word_bits))
+    reader = page.reader(ValueCodec.INLINE_BITPACKING, word_bits, (False, word_bits))
     found = page.read(reader, ranges, pa.from_numpy_dtype(expected.dtype))
     assert found.to_numpy().tolist() == expected.tolist()
 
@@ -80,9 +81,8 @@ def test_every_width_unpacks(word_bits: int) -> None:
 def test_block_of_one_group_unpacks(word_bits: int, num_bits: int, count: int, seed: int) -> None:
     num_bits = min(num_bits, word_bits)
     values = random_values(seed, count, uint(word_bits), num_bits)
-    out = Output(values.nbytes)
-    kernels.unpack_block(oracles.inline_group(values, num_bits), word_bits, count, out.buffer)
-    assert (out.array(values.dtype) == values).all()
+    found = decoded_block(InlineBitpacking(word_bits), oracles.inline_group(values, num_bits), count)
+    assert found == (count, word_bits, None, values.tobytes())
 
 
 def runs(seed: int, count: int, dtype: np.dtype[np.unsignedinteger]) -> oracles.Array:
@@ -93,6 +93,5 @@ def runs(seed: int, count: int, dtype: np.dtype[np.unsignedinteger]) -> oracles.
 @given(st.sampled_from(WORDS), st.integers(0, 2000), seeds)
 def test_run_block_repeats_values(value_bits: int, count: int, seed: int) -> None:
     values = runs(seed, count, uint(value_bits))
-    out = Output(values.nbytes)
-    kernels.rle_block(oracles.run_block(values), value_bits, count, out.buffer)
-    assert (out.array(values.dtype) == values).all()
+    found = decoded_block(Rle(Flat(value_bits), Flat(8)), oracles.run_block(values), count)
+    assert found == (count, value_bits, None, values.tobytes())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lance_sql import _kernels as kernels
 
 from . import oracles
-from .pages import Chunk, Output, Page, build
+from .pages import Chunk, Output, Page, ValueCodec, build
 
 widths = st.sampled_from([32, 64])
 
@@ -65,7 +65,7 @@ def page_of(values: list[bytes]) -> Page:
 
 
 def read(page: Page, table: bytes) -> list[bytes]:
-    reader = page.reader(kernels.ValueCodec.FSST, 32, (True, 32), symbol_table=table)
+    reader = page.reader(ValueCodec.FSST, 32, (True, 32), symbol_table=table)
     values: list[bytes] = page.read(reader, page.all_items(), pa.binary()).to_pylist()
     return values
 
@@ -94,7 +94,7 @@ def test_damaged_symbol_tables_are_refused() -> None:
     good = oracles.symbol_table(SYMBOLS)
     lengths = 8 + 8 * len(SYMBOLS)
     for table, message in [
-        (good[:-1], "needs 2312 bytes"),
+        (good[:-1], "2311 bytes, expected 2312"),
         (bytes(2312), "magic"),
         (good[:lengths] + b"\0" + good[lengths + 1 :], "symbol 0 has a length of 0"),
         (good[:lengths] + b"\x09" + good[lengths + 1 :], "symbol 0 has a length of 9"),

@@ -4,29 +4,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql import _kernels as kernels
-
 from . import oracles
-from .pages import Chunk, Page, build, chunk_sizes, random_values, ranges_of, seeds, split
+from .pages import Chunk, LevelCodec, Page, ValueCodec, build, chunk_sizes, random_values, ranges_of, seeds, split
 
-PACKED = kernels.LevelCodec.PACKED
+PACKED = LevelCodec.PACKED
 
 
-def encode(levels: oracles.Array, codec: kernels.LevelCodec, num_bits: int, *, raw_tail: bool = False) -> bytes:
+def encode(levels: oracles.Array, codec: LevelCodec, num_bits: int, *, raw_tail: bool = False) -> bytes:
     match codec:
-        case kernels.LevelCodec.FLAT16:
+        case LevelCodec.FLAT16:
             return levels.tobytes()
-        case kernels.LevelCodec.PACKED:
+        case LevelCodec.PACKED:
             # readers tell one tail from the other by the length, and where it is the same no writer packs
             is_as_long = 128 * num_bits == 2 * (len(levels) % 1024)
             return oracles.pack_groups(levels, num_bits, raw_tail=raw_tail or is_as_long)
-        case kernels.LevelCodec.INLINE_PACKED:
+        case LevelCodec.INLINE_PACKED:
             return oracles.inline_group(levels, num_bits)
-        case kernels.LevelCodec.RLE:
+        case LevelCodec.RLE:
             return oracles.run_block(levels)
 
 
-def page_of(levels: oracles.Array, sizes: list[int], codec: kernels.LevelCodec, num_bits: int, raw_tail: bool) -> Page:
+def page_of(levels: oracles.Array, sizes: list[int], codec: LevelCodec, num_bits: int, raw_tail: bool) -> Page:
     parts = [(part, encode(part, codec, num_bits, raw_tail=raw_tail)) for part in split(levels, sizes)]
     return build([Chunk(len(part), [bytes(len(part))], None, data, len(part)) for part, data in parts], large=True)
 
@@ -34,20 +32,20 @@ def page_of(levels: oracles.Array, sizes: list[int], codec: kernels.LevelCodec, 
 @given(
     st.data(),
     chunk_sizes(10, 1500),
-    st.sampled_from(list(kernels.LevelCodec)),
+    st.sampled_from(list(LevelCodec)),
     st.integers(1, 16),
     st.booleans(),
     seeds,
 )
 def test_values_are_null_at_levels_above_zero(
-    data: st.DataObject, sizes: list[int], codec: kernels.LevelCodec, num_bits: int, raw_tail: bool, seed: int
+    data: st.DataObject, sizes: list[int], codec: LevelCodec, num_bits: int, raw_tail: bool, seed: int
 ) -> None:
-    if codec == kernels.LevelCodec.INLINE_PACKED:
+    if codec == LevelCodec.INLINE_PACKED:
         sizes = [min(size, 1024) for size in sizes]
     levels = random_values(seed, sum(sizes), "<u2", num_bits)
     levels[random_values(seed + 1, len(levels), np.uint8) % 2 == 1] = 0
     page = page_of(levels, sizes, codec, num_bits, raw_tail)
-    reader = page.reader(kernels.ValueCodec.FLAT, 8, (False, 8), definition=(codec, num_bits))
+    reader = page.reader(ValueCodec.FLAT, 8, (False, 8), definition=(codec, num_bits))
     ranges = data.draw(ranges_of(page.num_items))
     found = page.read(reader, ranges, pa.uint8())
     assert found.is_valid().to_pylist() == (oracles.take(levels, ranges) == 0).tolist()
@@ -56,14 +54,14 @@ def test_values_are_null_at_levels_above_zero(
 @pytest.mark.parametrize(
     ("codec", "stored", "message"),
     [
-        (kernels.LevelCodec.FLAT16, bytes(5), "levels"),
+        (LevelCodec.FLAT16, bytes(5), "levels"),
         (PACKED, bytes(3), "levels|packed|bytes"),
-        (kernels.LevelCodec.RLE, bytes(3), "run|bytes|levels"),
-        (kernels.LevelCodec.INLINE_PACKED, bytes(1), "bytes|levels|width"),
+        (LevelCodec.RLE, bytes(3), "run|bytes|levels"),
+        (LevelCodec.INLINE_PACKED, bytes(1), "bytes|levels|width"),
     ],
 )
-def test_levels_that_end_early_are_refused(codec: kernels.LevelCodec, stored: bytes, message: str) -> None:
+def test_levels_that_end_early_are_refused(codec: LevelCodec, stored: bytes, message: str) -> None:
     page = build([Chunk(8, [bytes(8)], None, stored, 8)], large=True)
-    reader = page.reader(kernels.ValueCodec.FLAT, 8, (False, 8), definition=(codec, 3))
+    reader = page.reader(ValueCodec.FLAT, 8, (False, 8), definition=(codec, 3))
     with pytest.raises(ValueError, match=f"chunk 0: .*({message})"):
         page.read(reader, page.all_items(), pa.uint8())

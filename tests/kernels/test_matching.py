@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from lance_sql import _kernels as kernels
 
 from . import oracles
-from .pages import Chunk, Page, build, random_values, ranges_of, seeds, split
+from .pages import Chunk, LevelCodec, Page, ValueCodec, build, random_values, ranges_of, seeds, split
 
 UNSIGNED, SIGNED, FLOAT = list(kernels.ValueOrder)
-FLAT, PACKED, SPLIT, RUNS, TEXTS = list(kernels.ValueCodec)[:5]
-FLAT_LEVELS = (kernels.LevelCodec.FLAT16, 16)
+FLAT, PACKED, SPLIT, RUNS, TEXTS = list(ValueCodec)[:5]
+FLAT_LEVELS = (LevelCodec.FLAT16, 16)
 
 
-def encoded(part: np.ndarray, codec: kernels.ValueCodec) -> list[bytes]:
+def encoded(part: np.ndarray, codec: ValueCodec) -> list[bytes]:
     """The value buffers of a chunk of unsigned values."""
     if codec == PACKED:
         return [oracles.inline_group(part, 8 * part.dtype.itemsize)]
@@ -26,7 +26,7 @@ def encoded(part: np.ndarray, codec: kernels.ValueCodec) -> list[bytes]:
     return [part.tobytes()] if codec == FLAT else [run.tobytes() for run in oracles.runs_of(part)]
 
 
-def page_of(values: np.ndarray, valid: np.ndarray | None, codec: kernels.ValueCodec, sizes: list[int]) -> Page:
+def page_of(values: np.ndarray, valid: np.ndarray | None, codec: ValueCodec, sizes: list[int]) -> Page:
     unsigned = values.view(f"<u{values.dtype.itemsize}")
     chunks = []
     levels = split(valid, sizes) if valid is not None else [None] * len(sizes)
@@ -42,7 +42,7 @@ def match(
     test: kernels.PageTest,
     flags: np.ndarray,
     *,
-    codec: kernels.ValueCodec,
+    codec: ValueCodec,
     bits: int,
     num_answers: int | None = None,
 ) -> None:
@@ -51,15 +51,13 @@ def match(
     num_answers: items of the page's dictionary, of which values are indices
     raises: ValueError for damage
     """
-    reader = kernels.PageReader.mini_block(
-        page.table(),
-        codec=codec,
-        bits=bits,
+    items = None if num_answers is None else (num_answers, 32, None, bytes(4 * num_answers))
+    reader = page.reader(
+        codec,
+        bits,
+        (False, bits if items is None else 32),
         definition=FLAT_LEVELS if page.has_def else None,
-        symbol_table=None,
-        items=None if num_answers is None else (num_answers, 32, None, bytes(4 * num_answers)),
-        format=(False, bits),
-        keeps_indices=False,
+        items=items,
     )
     column, tests = kernels.ColumnReader(np.array([0, page.num_items])), kernels.ColumnTest(1)
     column.open(0, reader, 0, len(page.data))
@@ -221,8 +219,8 @@ def test_validity_matches_levels(data: st.DataObject, seed: int, is_valid: bool)
 @pytest.mark.parametrize(
     ("codec", "num_bits", "order", "low", "high", "message"),
     [
-        (TEXTS, 32, UNSIGNED, 0, 1, "values of another kind than the column"),
-        (PACKED, 24, UNSIGNED, 0, 1, "24 bits"),
+        (TEXTS, 32, UNSIGNED, 0, 1, "values encoded as variable cannot be"),
+        (PACKED, 24, UNSIGNED, 0, 1, "24-bit words"),
         (FLAT, 24, UNSIGNED, 0, 1, "values that have no keys"),
         (FLAT, 32, UNSIGNED, 2, 1, "ends before it begins"),
         (FLAT, 32, UNSIGNED, 0, 1 << 32, "a key of more than 32 bits"),
@@ -231,7 +229,7 @@ def test_validity_matches_levels(data: st.DataObject, seed: int, is_valid: bool)
     ],
 )
 def test_invalid_arguments_are_refused(
-    codec: kernels.ValueCodec, num_bits: int, order: kernels.ValueOrder, low: int, high: int, message: str
+    codec: ValueCodec, num_bits: int, order: kernels.ValueOrder, low: int, high: int, message: str
 ) -> None:
     page = page_of(np.arange(64, dtype="<u4"), None, FLAT, [64])
     test = kernels.PageTest.range(order, key(low), key(high), True)

@@ -11,9 +11,12 @@ import pytest
 
 from lance_sql import _kernels as kernels
 from lance_sql._kernels import ShapeKind
+from lance_sql.format.layouts.tree import ConstantLayout, Layer
 
-LIST, STRUCT = (32, 2, True, 1), (0, 1, False, 1)
-VALUE = (0, 1, False, 1)
+from .pages import stored, type_of
+
+LIST, STRUCT = Layer.NULL_AND_EMPTY_LIST, Layer.NULLABLE_ITEM
+VALUE = Layer.NULLABLE_ITEM
 _SEVEN = bytes([7, 0, 0, 0])
 
 
@@ -26,7 +29,7 @@ def refuse(in_test: bool, column: int, page: int | None, message: str, is_unsupp
 
 
 def leaf(
-    layers: Sequence[tuple[int, int, bool, int]],
+    layers: Sequence[Layer],
     num_rows: int,
     repetition: Sequence[int] | None,
     definition: Sequence[int],
@@ -34,15 +37,17 @@ def leaf(
     are_null: bool = False,
 ) -> kernels.ColumnReader:
     """A column of one page in which every value is 7."""
-    values = kernels.PageReader.constant(len(definition), format=(False, 32), value=_SEVEN)
-    page = kernels.PageReader.nested_stored(
-        values,
-        layers,
-        num_rows=num_rows,
-        repetition=np.array(repetition, np.uint16) if repetition is not None else None,
-        definition=np.array(definition, np.uint16),
-        are_null=are_null,
+    levels = [b"" if each is None else np.array(each, "<u2").tobytes() for each in (repetition, definition)]
+    layout = ConstantLayout(
+        tuple(layers),
+        inline_value=None if are_null else _SEVEN,
+        repetition=None,
+        definition=None,
+        num_rep_values=0,
+        num_def_values=0,
     )
+    outer = [(32 if layer.is_list else 0, 1) for layer in layers[1:]]
+    page = stored(layout, levels, 0, num_rows, type_of((False, 32), outer=outer, is_nested=True))
     column = kernels.ColumnReader(np.array([0, num_rows]))
     column.open(0, page, 0, 0)
     return column

@@ -15,7 +15,7 @@ from lance_sql import _kernels
 
 ROOT = Path(__file__).parents[2]
 
-OF_THE_KERNELS_ALONE = {"LevelKind", "WireType"}
+OF_THE_KERNELS_ALONE = {"EncodingKind", "LevelCodec", "LevelKind", "ValueCodec", "WireType"}
 """Python has no use for them."""
 
 

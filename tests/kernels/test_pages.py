@@ -16,12 +16,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_sql import _kernels as kernels
+from lance_sql.format.encodings.tree import Flat, Variable
+from lance_sql.format.layouts.tree import FullZip, Layer
 
 from . import oracles
-from .pages import Chunk, build, random_values, seeds, split
+from .pages import Chunk, ValueCodec, build, random_values, seeds, split, stored, type_of
 from .test_matching import FLAT, FLAT_LEVELS, PACKED, RUNS, SPLIT, encoded, key
 
-VARIABLE, FSST, OTHER = list(kernels.ValueCodec)[4:]
+VARIABLE, FSST = list(ValueCodec)[4:]
 SYMBOLS = [b"abc", b"ab", b"c", b"longest!"]
 TEXT = [b"abclongest!x"[: i % 13] for i in range(64)]
 NEAR = [
@@ -55,7 +57,7 @@ def reader_of(
     sizes: Sequence[int],
     valid: np.ndarray | None,
     *,
-    codec: kernels.ValueCodec,
+    codec: ValueCodec,
     bits: int,
     format: tuple[bool, int],
     symbol_table: bytes | None = None,
@@ -71,14 +73,13 @@ def reader_of(
     ]
     page = build(chunks, large=True)
     definition = FLAT_LEVELS if valid is not None else None
-    reader = kernels.PageReader.mini_block(
-        page.table(),
-        codec=codec,
-        bits=bits,
+    reader = page.reader(
+        codec,
+        bits,
+        format,
         definition=definition,
         symbol_table=symbol_table,
         items=items,
-        format=format,
         keeps_indices=keeps_indices,
     )
     return reader, page.data
@@ -88,9 +89,7 @@ def masked(values: Sequence[Any], valid: np.ndarray | None) -> list[Any]:
     return [value if valid is None or valid[i] else None for i, value in enumerate(values)]
 
 
-def number_page(
-    dtype: str, codec: kernels.ValueCodec, sizes: Sequence[int], seed: int, valid: np.ndarray | None
-) -> Made:
+def number_page(dtype: str, codec: ValueCodec, sizes: Sequence[int], seed: int, valid: np.ndarray | None) -> Made:
     values = (random_values(seed, sum(sizes), np.uint8) % 37).astype(dtype)
     bits = 8 * values.dtype.itemsize
     unsigned = values.view(f"<u{values.dtype.itemsize}")
@@ -132,7 +131,7 @@ def text_page(
     sizes: Sequence[int],
     seed: int,
     valid: np.ndarray | None,
-    codec: kernels.ValueCodec,
+    codec: ValueCodec,
     offset_bits: int,
     wanted_bits: int,
     texts: Sequence[bytes] = TEXT,
@@ -147,7 +146,7 @@ def text_page(
 
 
 def dictionary_page(
-    sizes: Sequence[int], seed: int, valid: np.ndarray | None, kind: str, codec: kernels.ValueCodec, index_bits: int
+    sizes: Sequence[int], seed: int, valid: np.ndarray | None, kind: str, codec: ValueCodec, index_bits: int
 ) -> Made:
     choices: dict[str, list[Any]] = {
         "short": TEXT[:13],
@@ -495,7 +494,7 @@ def test_codes_that_stand_for_nothing_are_damage_to_a_test(codes: bytes, low: by
 @pytest.mark.parametrize("codec", [VARIABLE, FSST])
 @pytest.mark.parametrize("offset", [0, 2**31, 2**32 - 1])
 @pytest.mark.parametrize("passed", [slice(16, 17), slice(17, 18), slice(8, 24), slice(0, 40, 3), slice(1, 40, 2)])
-def test_strings_that_pass_have_to_lie_in_their_chunk(codec: kernels.ValueCodec, offset: int, passed: slice) -> None:
+def test_strings_that_pass_have_to_lie_in_their_chunk(codec: ValueCodec, offset: int, passed: slice) -> None:
     content = bytearray(oracles.variable_chunk([b"\x00\x01"] * 40, 32))
     # where string 16 ends and string 17 begins
     content[68:72] = offset.to_bytes(4, "little")
@@ -554,18 +553,17 @@ def test_damage_names_the_column_and_the_page() -> None:
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"codec": 7, "bits": 64}, "7 is not a ValueCodec"),
-        ({"codec": FLAT, "bits": 32}, "as 64"),
+        ({"codec": FLAT, "bits": 32}, "32 bits as values of 64"),
         ({"codec": PACKED, "bits": 128, "format": (False, 128)}, "128"),
-        ({"codec": VARIABLE, "bits": 32}, "kind"),
-        ({"codec": VARIABLE, "bits": 16, "format": (True, 32)}, "offsets of 16"),
+        ({"codec": VARIABLE, "bits": 32}, "encoded as variable cannot be"),
+        ({"codec": VARIABLE, "bits": 16, "format": (True, 32)}, "offsets encoded as Flat"),
         ({"codec": FSST, "bits": 32, "format": (True, 32), "symbol_table": b"short"}, "symbol table"),
-        ({"codec": FLAT, "bits": 64, "keeps_indices": True}, "dictionary"),
+        ({"codec": FLAT, "bits": 64, "keeps_indices": True}, "without a dictionary"),
         ({"codec": FLAT, "bits": 32, "items": (1, 8, None, b"x"), "keeps_indices": True, "format": (False, 24)}, "24"),
         ({"codec": FLAT, "bits": 32, "items": (257, 8, None, MANY), "keeps_indices": True, "format": (False, 8)}, "2"),
-        ({"codec": FLAT, "bits": 32, "items": (2, 64, None, bytes(8))}, "items needs 16"),
+        ({"codec": FLAT, "bits": 32, "items": (2, 64, None, bytes(8))}, "need 16 bytes"),
         ({"codec": FLAT, "bits": 32, "items": (1, 32, None, bytes(8))}, "items of 32"),
-        ({"codec": FLAT, "bits": 32, "items": (1, 32, DESCENDING, b"x"), "format": (True, 32)}, "rise"),
+        ({"codec": FLAT, "bits": 32, "items": (1, 32, DESCENDING, b"x"), "format": (True, 32)}, "descend"),
     ],
 )  # fmt: skip
 def test_readers_that_cannot_be_are_refused(how: dict[str, Any], message: str) -> None:
@@ -796,16 +794,21 @@ def test_large_values_are_null_at_every_level(has_lengths: bool) -> None:
     starts = np.cumsum([0, *map(len, entries)]).astype(np.int64)
 
     def reader(num_levels: int) -> kernels.PageReader:
-        return kernels.PageReader.full_zip(
-            60,
+        # a layer of the value, and of structs around it
+        layers = tuple(Layer.NULLABLE_ITEM if i < num_levels else Layer.ALL_VALID_ITEM for i in range(3))
+        layout = FullZip(
+            layers,
+            Variable(32) if has_lengths else Flat(64),
+            bits_rep=0,
             bits_def=2,
-            num_levels=num_levels,
-            value_bytes=0 if has_lengths else 8,
-            length_bytes=4 if has_lengths else 0,
-            row_starts=starts if has_lengths else None,
-            symbol_table=None,
-            format=(has_lengths, 32 if has_lengths else 64),
+            bits_per_value=None if has_lengths else 64,
+            bits_per_offset=32 if has_lengths else None,
+            num_items=60,
+            num_visible_items=60,
         )
+        type = type_of((has_lengths, 32 if has_lengths else 64), outer=[(0, 1)] * 2)
+        head = [starts.astype("<u8").tobytes()] if has_lengths else []
+        return stored(layout, head, len(b"".join(entries)), 60, type)
 
     type = pa.binary() if has_lengths else pa.binary(8)
     rows = np.array([[0, 60]])

@@ -23,6 +23,7 @@ from lance_sql.format.file import kernel_columns, leaf_column
 from lance_sql.format.file.kernel_columns import OpenColumns
 from lance_sql.format.file.leaves import join
 from lance_sql.format.file.read_columns import read_columns
+from lance_sql.format.layouts.column_type import plain_type
 from lance_sql.format.layouts.tree import MiniBlock
 from lance_sql.format.schema import Field
 from lance_sql.table import fragment_rows
@@ -223,21 +224,23 @@ def test_pages_are_opened_when_their_rows_are_read(tmp_path: Path) -> None:
         assert found.equals(rows.take([*range(first, first + 4), first + 9]).combine_chunks())
 
 
-def test_pages_that_python_has_opened_are_left_to_it(tmp_path: Path) -> None:
+def test_pages_that_were_opened_otherwise_are_left_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "t.lance"
     rows = pa.table({"a": pa.array([f"{i:0200d}" for i in range(100_000)])})
     lance.write_dataset(rows.to_reader(10_000), path, data_storage_version="2.1")
     fragment = fragments_of(lance_sql.open(path))[0]
     (column,) = fragment.columns_of(lance_sql.open(path).snapshot.manifest.schema.fields[0])
     start, end = column.row_starts[1:3].tolist()
-    opened, wanted = OpenColumns(), [(0, (True, 32, 0))]
-    (reader,) = opened.open(column.file, wanted, row_ranges.single(0, 2))
+    wanted_type = plain_type(pa.string())
+    assert wanted_type is not None
+    opened, wanted = OpenColumns(), [(0, wanted_type)]
+    (reader,) = opened.open(column.file, wanted, row_ranges.single(0, 2), are_plain=True)
     assert reader is not None
-    # as Python opens pages of which it only knows which values are NULL
+    # a page of which only NULLs are known
     reader.open(1, _kernels.PageReader.constant(end - start, format=(True, 32), value=None), 0, 0)
-    assert opened.open(column.file, wanted, row_ranges.single(start, start + 1)) == [None]
-    assert opened.open(column.file, wanted, row_ranges.single(5, 9)) == [reader]
-    assert opened.open(column.file, wanted, row_ranges.single(end, end + 1)) == [reader]
+    assert opened.open(column.file, wanted, row_ranges.single(start, start + 1), are_plain=True) == [None]
+    assert opened.open(column.file, wanted, row_ranges.single(5, 9), are_plain=True) == [reader]
+    assert opened.open(column.file, wanted, row_ranges.single(end, end + 1), are_plain=True) == [reader]
 
 
 def test_scans_of_wide_fragments_are_whole(table: Dataset) -> None:
@@ -284,7 +287,7 @@ def test_filters_open_no_page_in_python(tmp_path: Path, version: Version, monkey
     def refuse(*_: object) -> None:
         raise AssertionError("a page was opened in Python")
 
-    monkeypatch.setattr(leaf_column, "open_page", refuse)
+    monkeypatch.setattr(leaf_column, "StoredPage", refuse)
     signs = {"=": operator.eq, "<": operator.lt, ">=": operator.ge}
     for name, array in made.items():
         constant = pa.scalar("5").cast(array.type) if array.null_count == MANY_ROWS else array.drop_null()[0]

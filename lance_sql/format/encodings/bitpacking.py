@@ -77,15 +77,6 @@ def _group_bytes(widths: U8, word_bits: int) -> I64:
     return word_bits // 8 + 128 * widths.astype(np.int64)
 
 
-def inline_block(encoding: InlineBitpacking, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """Decodes one group of at most 1024 values after the word with its width."""
-    if num_values > GROUP:
-        raise CorruptFile(f"{num_values} values in one bit-packed group of {GROUP}")
-    out = pa.allocate_buffer(num_values * encoding.word_bits // 8)
-    _kernels.unpack_block(data, encoding.word_bits, num_values, out)
-    return FixedWidth(num_values, encoding.word_bits, out)
-
-
 def out_of_line_block(encoding: OutOfLineBitpacking, data: pa.Buffer, num_values: int) -> FixedWidth:
     """Decodes groups of one width; the last, short group may be stored unpacked."""
     if encoding.num_bits == 0 and num_values > MAX_ZEROS:

@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.blocks import FixedWidth
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
 from lance_sql.format.encodings.tree import Flat, Rle
@@ -15,18 +14,6 @@ MAX_RUN = 255
 """A run length is one byte."""
 
 _LOG2_CHUNK = 12
-
-
-def value_bits(encoding: Rle) -> int:
-    """Returns the width of the run values.
-
-    raises: UnsupportedFeature for values or lengths that are themselves encoded
-    """
-    if encoding.run_lengths != Flat(8):
-        raise UnsupportedFeature(f"run lengths encoded as {encoding.run_lengths} are not supported")
-    if not isinstance(encoding.values, Flat) or encoding.values.bits_per_value not in _VALUE_BITS:
-        raise UnsupportedFeature(f"run values encoded as {encoding.values} are not supported")
-    return encoding.values.bits_per_value
 
 
 def num_changes(values: FixedWidth) -> int:
@@ -65,13 +52,3 @@ def _count_runs(data: pa.Buffer, value_bits: int, starts: Starts) -> Starts:
     runs = np.empty(len(starts) - 1, np.int64)
     _kernels.count_runs(data, value_bits, int(starts[-1]), starts, runs)
     return runs
-
-
-def block(encoding: Rle, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """Decodes one buffer: the number of bytes of the run values, the run values, the lengths."""
-    bits = value_bits(encoding)
-    if num_values > data.size * MAX_RUN:
-        raise CorruptFile(f"{num_values} values in runs of {data.size} bytes")
-    out = pa.allocate_buffer(num_values * bits // 8)
-    _kernels.rle_block(data, bits, num_values, out)
-    return FixedWidth(num_values, bits, out)

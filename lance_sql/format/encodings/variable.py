@@ -8,7 +8,6 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import VariableWidth
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts
 from lance_sql.format.encodings.tree import Variable
@@ -94,43 +93,3 @@ def _largest(bounds: npt.NDArray[np.signedinteger[Any]], log2: int) -> int:
     """Returns the bytes of the largest chunk of this many strings, with their offsets."""
     edges = np.append(bounds[: len(bounds) - 1 : 1 << log2], bounds[-1])
     return int(np.diff(edges).max(initial=0)) + ((1 << log2) + 2) * bounds.itemsize
-
-
-def block(encoding: Variable, data: pa.Buffer, num_values: int) -> VariableWidth:
-    """Decodes one buffer: the offset width, the start of the bytes, `num_values + 1` offsets from 0, the bytes.
-
-    raises: CorruptFile for offsets that leave the buffer or descend
-    source: message Variable in a block; releases before 2.1 was stable put a single byte of width first
-    """
-    raw = memoryview(data)
-    width = encoding.offset_bits // 8
-    if raw.nbytes >= 4 and any(raw[1:4]):
-        start, data_start = _early_header(raw, width)
-    else:
-        if raw.nbytes < 2 * width:
-            raise CorruptFile(f"a block of {raw.nbytes} bytes is too short for the header of its strings")
-        bits, data_start = struct.unpack_from("<II" if width == 4 else "<QQ", raw)
-        if bits != encoding.offset_bits:
-            raise CorruptFile(f"a block of strings with offsets of {bits} bits, expected {encoding.offset_bits}")
-        start = 2 * width
-    end = start + (num_values + 1) * width
-    if not end <= data_start <= raw.nbytes:
-        raise CorruptFile(f"{num_values} strings whose bytes start at {data_start} in a block of {raw.nbytes} bytes")
-    offsets = data.slice(start, end - start)
-    values = data.slice(data_start)
-    check_offsets(offsets, encoding.offset_bits, num_values, values.size)
-    return VariableWidth(num_values, encoding.offset_bits, offsets, values)
-
-
-def check_offsets(offsets: pa.Buffer, offset_bits: int, num_values: int, num_bytes: int) -> None:
-    """Raises CorruptFile unless the offsets ascend from 0 or more to at most `num_bytes`."""
-    counts = np.frombuffer(offsets, f"<u{offset_bits // 8}", num_values + 1)
-    if counts[-1] > num_bytes or (counts[1:] < counts[:-1]).any():
-        raise CorruptFile(f"offsets of strings descend or pass the end of their {num_bytes} bytes")
-
-
-def _early_header(raw: memoryview, width: int) -> tuple[int, int]:
-    if raw.nbytes < 1 + 2 * width or raw[0] != 8 * width:
-        raise CorruptFile("a block of strings with an unknown header")
-    _, data_start = struct.unpack_from("<II" if width == 4 else "<QQ", raw, 1)
-    return 1 + 2 * width, int(data_start)

@@ -13,6 +13,7 @@ from lance_sql.format.file.native_columns import NativeColumn, NativeRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import KnownPage
+from lance_sql.format.layouts.stored_page import StoredPage
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
@@ -46,7 +47,7 @@ def open_rows(
     chain: Chain,
     where: InPages,
     rows: RowRanges,
-    pages: Callable[[Sequence[int]], Sequence[KnownPage]],
+    pages: Callable[[Sequence[int]], Sequence[StoredPage | KnownPage]],
     *,
     is_nested: bool,
     opening: Opening | None = None,

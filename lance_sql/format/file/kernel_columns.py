@@ -7,7 +7,6 @@ are opened one by one: see `LeafColumn`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import pyarrow as pa
@@ -18,20 +17,18 @@ from lance_sql.format.file import column_cache, page_parts
 from lance_sql.format.file.leaf_column import LeafColumn
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import MetadataV2
-from lance_sql.format.layouts import native
-from lance_sql.format.layouts.native import Form
+from lance_sql.format.layouts.column_type import plain_type
+from lance_sql.format.layouts.form import Form, form_of
 from lance_sql.format.layouts.reading import run
 from lance_sql.store import ByteRange
-from lance_sql.values import kinds
 from lance_sql.values.row_ranges import RowRanges
 
 if TYPE_CHECKING:
     from lance_sql.format.file.read_columns import Column
     from lance_sql.format.file.reader import FileReader
 
-Format: TypeAlias = tuple[bool, int, int]
-"""Format of values: whether they have offsets, the bits of a value or of an offset, and the items of a value that is a
-list, or 0."""
+Key: TypeAlias = tuple[int, _kernels.ColumnType]
+"""A column of a file: its number, and the type that its pages become."""
 
 _MOST_ROUNDS: Final = 3
 """Bytes are requested at most so often: those of the metadata, then those of the heads of pages."""
@@ -42,14 +39,14 @@ _NUM_BYTES: Final = 1024
 class PlainColumn(NamedTuple):
     """A column of a file whose values are not nested.
 
-    key: its number in the file, and the format of its values
+    key: its number in the file, and the type of its values
     type: that the values become
     form: of the arrays of the kernels
     field: of these arrays
     name: of the table's column, for errors
     """
 
-    key: tuple[int, Format]
+    key: Key
     type: pa.DataType
     form: Form
     field: pa.Field
@@ -58,11 +55,12 @@ class PlainColumn(NamedTuple):
     @classmethod
     def of(cls, number: int, type: pa.DataType, name: str) -> PlainColumn | None:
         """Returns a column of a file; None for a type whose columns the kernels do not open."""
-        format = format_of(type)
-        if format is None:
+        wanted = plain_type(type)
+        if wanted is None:
             return None
-        form = _form(type)
-        return cls((number, format), type, form, pa.field(name, form.type), name)
+        form = form_of(type, _kernels.PageForm.VALUES)
+        assert form is not None
+        return cls((number, wanted), type, form, pa.field(name, form.type), name)
 
 
 class OpenColumns:
@@ -72,18 +70,19 @@ class OpenColumns:
     """
 
     def __init__(self) -> None:
-        self._readers: dict[tuple[int, Format], _kernels.ColumnReader] = {}
+        self._readers: dict[Key, _kernels.ColumnReader] = {}
         self.num_bytes = _NUM_BYTES
 
-    def known(self, columns: Sequence[tuple[int, Format]]) -> list[_kernels.ColumnReader | None]:
+    def known(self, columns: Sequence[Key]) -> list[_kernels.ColumnReader | None]:
         """Returns the columns that are open, some perhaps without the wanted pages; None for others."""
         return [self._readers.get(each) for each in columns]
 
     def open(
-        self, file: FileReader, columns: Sequence[tuple[int, Format]], rows: RowRanges
+        self, file: FileReader, columns: Sequence[Key], rows: RowRanges, *, are_plain: bool
     ) -> list[_kernels.ColumnReader | None]:
         """Opens the pages of columns with some rows. Returns None for columns that the kernels do not open.
 
+        are_plain: only columns whose pages have values without parts
         raises: CorruptFile for a file that is shorter than its metadata claims
         """
         metadata = file.metadata
@@ -98,6 +97,7 @@ class OpenColumns:
                 file.num_rows,
                 known,
                 rows,
+                are_plain,
             )
             self.num_bytes += num_bytes
             if not missing:
@@ -128,7 +128,7 @@ def read(file: FileReader, columns: Sequence[PlainColumn], rows: RowRanges) -> l
     raises: CorruptFile with the file, column and page
     """
     arrays: list[pa.Array | None] = [None] * len(columns)
-    readers = opened(file, [column.key for column in columns], rows)
+    readers = opened(file, [column.key for column in columns], rows, are_plain=True)
     known = [index for index, reader in enumerate(readers) if reader is not None]
     if not known:
         return arrays
@@ -174,17 +174,15 @@ class OpeningTogether:
                 if isinstance(column, LeafColumn) and column.is_plain:
                     self._by_file.setdefault(column.file, []).append(column)
         closed = [column for column in self._by_file.pop(file, ()) if not column.is_open(self._rows)]
-        formats = [format_of(column.kernel_type) for column in closed]
-        wanted = [(column, format) for column, format in zip(closed, formats, strict=True) if format is not None]
-        if not wanted:
+        if not closed:
             return
-        readers = opened(file, [(column.index, format) for column, format in wanted], self._rows)
-        for (column, _), reader in zip(wanted, readers, strict=True):
+        wanted = [(column.index, column.kernel_type) for column in closed]
+        for column, reader in zip(closed, opened(file, wanted, self._rows, are_plain=False), strict=True):
             if reader is not None:
-                column.adopt(reader, _form(column.kernel_type))
+                column.adopt(reader)
 
 
-def known(file: FileReader, columns: Sequence[tuple[int, Format]]) -> Sequence[_kernels.ColumnReader | None]:
+def known(file: FileReader, columns: Sequence[Key]) -> Sequence[_kernels.ColumnReader | None]:
     """Returns the cached columns of a file, some of whose pages may not be open. None for a column that is not cached.
 
     columns: keys of `PlainColumn`
@@ -194,7 +192,7 @@ def known(file: FileReader, columns: Sequence[tuple[int, Format]]) -> Sequence[_
 
 
 def opened(
-    file: FileReader, columns: Sequence[tuple[int, Format]], rows: RowRanges
+    file: FileReader, columns: Sequence[Key], rows: RowRanges, *, are_plain: bool
 ) -> list[_kernels.ColumnReader | None]:
     """Opens the pages of columns with some rows. Returns None for columns that the kernels do not open.
 
@@ -202,26 +200,13 @@ def opened(
     raises: CorruptFile for a file that is shorter than its metadata claims
     """
     if not column_cache.are_kept(file):
-        return OpenColumns().open(file, columns, rows)
+        return OpenColumns().open(file, columns, rows, are_plain=are_plain)
     key = OpenColumns, file.bytes
     kept = file.page_cache.get(key)
     columns_of_file = kept if isinstance(kept, OpenColumns) else OpenColumns()
     num_bytes = columns_of_file.num_bytes
-    readers = columns_of_file.open(file, columns, rows)
+    readers = columns_of_file.open(file, columns, rows, are_plain=are_plain)
     if kept is None or columns_of_file.num_bytes != num_bytes:
         # with its new size
         file.page_cache.keep(key, columns_of_file, replaces=lambda _: True)
     return readers
-
-
-@lru_cache(maxsize=1024)
-def format_of(type: pa.DataType) -> Format | None:
-    """Returns the format of values for the kernels; None for types whose columns Python opens."""
-    storage = kinds.storage(type)
-    format = native.format_of(storage)
-    return None if format is None else (*format, native.list_size_of(storage) or 0)
-
-
-@lru_cache(maxsize=1024)
-def _form(type: pa.DataType) -> Form:
-    return Form(kinds.storage(type))

@@ -17,12 +17,12 @@ from lance_sql.format.file.native_columns import NativeColumn, NativeRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts.blob import BlobPage
-from lance_sql.format.layouts.native import Form
+from lance_sql.format.layouts.column_type import column_type
 from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.page import Page, concat
-from lance_sql.format.layouts.pages import head_ranges, open_page
+from lance_sql.format.layouts.page import concat
 from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
-from lance_sql.format.layouts.tree import ConstantLayout, FullZip, Layer, MiniBlock
+from lance_sql.format.layouts.stored_page import StoredPage, head_ranges
+from lance_sql.format.layouts.tree import Blob, ConstantLayout, FullZip, Layer, MiniBlock
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import ByteRange
 from lance_sql.values.arrays import I64
@@ -203,19 +203,19 @@ class LeafColumn:
         return self.chain.is_json and not self.chain.outer
 
     @property
-    def kernel_type(self) -> pa.DataType:
-        """The type of the values that the kernels read."""
-        return self.chain.in_kernels.leaf
+    def kernel_type(self) -> _kernels.ColumnType:
+        """The type of the values that the kernels read, without nesting."""
+        return column_type(self.chain.in_kernels, is_nested=False)
 
     def is_open(self, rows: RowRanges) -> bool:
         """Whether the pages with the rows are open for the kernels, as values without nesting."""
         column = column_cache.cached(self.file, self._key)
         return column is not None and column.are_open(rows)
 
-    def adopt(self, reader: _kernels.ColumnReader, form: Form) -> None:
+    def adopt(self, reader: _kernels.ColumnReader) -> None:
         """Caches the pages that the kernels have opened.
 
-        form: of their arrays
+        raises: CorruptFile for items that cannot be those of the type
         """
         file = self.file
         column = column_cache.cached(file, self._key)
@@ -224,13 +224,13 @@ class LeafColumn:
             chain = self.chain.in_kernels
             column = NativeColumn(file.bytes, starts, chain, self._where, key=self._key, reader=reader)
             file.page_cache.keep(self._key, column, replaces=lambda _: True)
-        column.adopt(form)
+        column.adopt()
 
     @property
     def _key(self) -> Hashable:
         return column_cache.key_of(self.file, self.index, self.chain.in_kernels, is_nested=False)
 
-    def _open_pages(self, numbers: Sequence[int]) -> Sequence[Page]:
+    def _open_pages(self, numbers: Sequence[int]) -> Sequence[StoredPage]:
         return run(self._reading(numbers), self.file.bytes.fetch)
 
     def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
@@ -240,25 +240,27 @@ class LeafColumn:
         readings = [self._blobs(number, inside, page) for (number, inside), page in zip(parts, pages, strict=True)]
         return concat((yield from interleaved(readings)))
 
-    def _blobs(self, number: int, rows: RowRanges, page: Page) -> Reading[pa.Array]:
+    def _blobs(self, number: int, rows: RowRanges, page: StoredPage) -> Reading[pa.Array]:
         with self.at(number):
-            assert isinstance(page, BlobPage)
-            return (yield from page.decode(rows, self.chain, self.file.bytes.gap))
+            metadata = self.metadata.pages[number]
+            assert isinstance(metadata.layout, Blob)
+            blobs = BlobPage(metadata.layout, page, metadata.num_rows)
+            return (yield from blobs.decode(rows, self.chain, self.file.bytes.gap))
 
     def at(self, page: int) -> at:
         """Returns the context that adds the page to errors."""
         return self.file.at(self.name, page)
 
-    def _reading(self, numbers: Sequence[int]) -> Reading[list[Page]]:
+    def _reading(self, numbers: Sequence[int]) -> Reading[list[StoredPage]]:
         return open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open, depends_on_file=True)
 
     def _head_ranges(self, page: int) -> list[ByteRange]:
         metadata = self.metadata.pages[page]
-        return head_ranges(metadata.layout, metadata.buffers)
+        return head_ranges(metadata.message, metadata.buffers)
 
-    def _open(self, page: int, head: Sequence[pa.Buffer]) -> Page:
+    def _open(self, page: int, head: Sequence[pa.Buffer]) -> StoredPage:
         metadata = self.metadata.pages[page]
-        return open_page(metadata.layout, metadata.buffers, metadata.num_rows, head)
+        return StoredPage(metadata.message, metadata.buffers, metadata.num_rows, head)
 
 
 def _are_short(page: PageMetadata) -> bool:

@@ -45,7 +45,7 @@ def read(files: Sequence[FileRows]) -> list[pa.Array] | None:
         # a page is not open yet
         read = _kernels.read_mapped(
             [
-                (held, path, kernel_columns.opened(each.file, keys, each.rows), each.rows)
+                (held, path, kernel_columns.opened(each.file, keys, each.rows, are_plain=True), each.rows)
                 for (held, path, _, _), each in zip(wanted, files, strict=True)
             ]
         )

@@ -53,6 +53,16 @@ class PageMetadata:
     encoding: bytes | PageLayout | None = field(repr=False)
     estimated_bytes: int | None = None
 
+    @property
+    def message(self) -> bytes:
+        """The message of the page's layout.
+
+        raises: UnsupportedFeature for one that is not in the file's metadata
+        """
+        if not isinstance(self.encoding, bytes):
+            raise UnsupportedFeature("a page encoding that is not stored beside its page is not supported")
+        return self.encoding
+
     @cached_property
     def layout(self) -> PageLayout:
         """The page's layout.
@@ -60,12 +70,11 @@ class PageMetadata:
         raises: UnsupportedFeature for a page of another version of the format, CorruptFile
         """
         match self.encoding:
-            case None:
-                raise UnsupportedFeature("a page encoding that is not stored beside its page is not supported")
-            case bytes() as encoding:
-                return _layout(encoding) if len(encoding) <= _MAX_SHARED_BYTES else parse_layout(encoding)
-            case layout:
+            case PageLayout() as layout:
                 return layout
+            case _:
+                encoding = self.message
+                return _layout(encoding) if len(encoding) <= _MAX_SHARED_BYTES else parse_layout(encoding)
 
     @property
     def num_bytes(self) -> int:

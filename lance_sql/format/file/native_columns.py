@@ -20,10 +20,11 @@ from lance_sql.errors import LanceError
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages, PageParts
 from lance_sql.format.layouts.array_tree import ArrayPage
+from lance_sql.format.layouts.form import Form, form_of
 from lance_sql.format.layouts.matching import TestedValues, ValueTest
-from lance_sql.format.layouts.native import Form
 from lance_sql.format.layouts.nest import Chain, with_leaves
 from lance_sql.format.layouts.page import KnownPage, cluster
+from lance_sql.format.layouts.stored_page import StoredPage, indices_form
 from lance_sql.values import kinds, row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
@@ -128,7 +129,7 @@ class NativeColumn:
         """
         return NativeRows(self, rows, range(*self.reader.pages_of(*row_ranges.bounds(rows))), texts)
 
-    def open(self, number: int, page: KnownPage) -> None:
+    def open(self, number: int, page: StoredPage | KnownPage) -> None:
         """Opens a page. Does nothing if it is open, because another thread may be reading it."""
         opened = page.reader(self._chain, is_nested=self._is_nested)
         with self._lock:
@@ -144,24 +145,32 @@ class NativeColumn:
                     if self._whole is None:
                         self._whole = {}
                     self._whole[number] = data.end - data.start
-                if self._pages is None:
-                    self._pages = {}
-                self._pages[number] = page
+                if not isinstance(page, StoredPage):
+                    if self._pages is None:
+                        self._pages = {}
+                    self._pages[number] = page
             # last, because other threads check it
             self._is_open[number] = True
             self._num_closed -= 1
 
-    def adopt(self, form: Form) -> None:
-        """Notes the pages that the kernels have opened in the reader.
+    def adopt(self) -> None:
+        """Notes the pages that the kernels have opened in the reader, with others of the file.
 
-        form: of their arrays
+        raises: CorruptFile for items that cannot be those of the type
         """
         with self._lock:
-            for number in self.reader.opened():
+            for number, found in self.reader.opened():
                 if not self._is_open[number]:
-                    self._forms[number] = form
+                    is_indexed = found == _kernels.PageForm.INDICES
+                    self._forms[number] = self._indices(number) if is_indexed else form_of(self.leaf, found)
                     self._is_open[number] = True
                     self._num_closed -= 1
+
+    def _indices(self, number: int) -> Form | None:
+        tested = self.reader.tested_values(number)
+        assert tested is not None
+        with self.where(number):
+            return self._shared(indices_form(self.leaf, tested[-1]))
 
     def _shared(self, form: Form | None) -> Form | None:
         """Returns the form of an earlier page with the same dictionary, so that rows of both become one array."""
@@ -202,7 +211,7 @@ class NativeColumn:
             if number is not None:
                 parts = self._near(number, rows)
                 # a reader that needs the whole page is no help
-                is_left = len(parts) == 1 and self._pages is not None and isinstance(self._pages[number], ArrayPage)
+                is_left = len(parts) == 1 and self._pages is not None and isinstance(self._pages.get(number), ArrayPage)
                 yield from ((None if is_left else form, part, several) for part in parts)
                 continue
             first, end = self.first_row(several[0]), self.first_row(several[-1] + 1)

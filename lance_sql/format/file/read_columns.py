@@ -25,7 +25,7 @@ from lance_sql.format.file.located_rows import PageParts
 from lance_sql.format.file.native_columns import NativeRows, with_finished_leaves
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
-from lance_sql.format.layouts.native import Form
+from lance_sql.format.layouts.form import Form
 from lance_sql.format.layouts.page import concat
 from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
 from lance_sql.format.schema import jsonb

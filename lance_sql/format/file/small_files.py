@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.format.file.kernel_columns import format_of
+from lance_sql.format.layouts.column_type import plain_type
 
 MAX_BYTES: Final = 64 * 1024
 """Larger files are skipped."""
@@ -36,7 +36,7 @@ class SmallFile:
 
 def is_possible(types: Sequence[pa.DataType]) -> bool:
     """Whether columns of the types can be read here."""
-    return None not in map(format_of, types)
+    return None not in map(plain_type, types)
 
 
 def read(files: Sequence[SmallFile], types: Sequence[pa.DataType]) -> tuple[list[bool], list[pa.Array]]:
@@ -45,10 +45,10 @@ def read(files: Sequence[SmallFile], types: Sequence[pa.DataType]) -> tuple[list
     types: of the columns, which are possible
     returns: whether each file was read, and the columns of all files that were read, concatenated
     """
-    formats = [format for format in map(format_of, types) if format is not None]
+    wanted = [each for each in map(plain_type, types) if each is not None]
     num_rows = np.array([file.num_rows for file in files], np.int64)
     indices = np.array([file.column_indices for file in files], np.int64)
-    done, columns = _kernels.read_small_files([file.path for file in files], num_rows, formats, indices)
+    done, columns = _kernels.read_small_files([file.path for file in files], num_rows, wanted, indices)
     if not columns:
         return done, []
     schema = pa.schema([pa.field("", type) for type in types])

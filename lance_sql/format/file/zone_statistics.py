@@ -20,7 +20,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql._kernels import ValueOrder
 from lance_sql.format.file.statistics import PageStatistics
-from lance_sql.format.layouts.value_codecs import key_order
+from lance_sql.format.layouts.matching import key_order
 from lance_sql.values import kinds
 from lance_sql.values.arrays import I64, U64, BoolMask
 

@@ -46,15 +46,14 @@ from lance_sql.format.encodings.values import (
     strings_of_one_width,
     with_validity,
 )
-from lance_sql.format.layouts import ends, nested
+from lance_sql.format.layouts import ends
 from lance_sql.format.layouts.ends import Bounds
+from lance_sql.format.layouts.form import NativePage
 from lance_sql.format.layouts.matching import ValueTest
-from lance_sql.format.layouts.native import NativePage
 from lance_sql.format.layouts.native_array import array_page, array_test
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import PAGE_BYTES, cluster
 from lance_sql.format.layouts.reading import Reading, interleaved, run
-from lance_sql.format.layouts.tree import Layer
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import U64, BoolMask
@@ -110,8 +109,9 @@ class ArrayPage:
         native = self._reader(chain)
         if native is None or not is_nested:
             return native
-        layers = (Layer.ALL_VALID_ITEM,) * (len(chain.outer) + 1)
-        return nested.plain(native[0], self._num_rows, layers, chain), native[1]
+        page, where = native
+        reader = _kernels.PageReader.in_structs(page.reader, len(chain.outer), self._num_rows)
+        return NativePage(reader, page.form), where
 
     def _reader(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
         """Returns the reader of values without nesting."""

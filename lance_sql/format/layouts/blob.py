@@ -16,11 +16,11 @@ from lance_sql.format.encodings.blocks import VariableWidth
 from lance_sql.format.encodings.from_arrow import from_array
 from lance_sql.format.encodings.stored import bitmap
 from lance_sql.format.file_versions import PageRules
-from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.layouts.nest import Chain, Slots, nest
-from lance_sql.format.layouts.page import Page, cluster, concat
+from lance_sql.format.layouts.page import cluster, concat
 from lance_sql.format.layouts.reading import Reading
 from lance_sql.format.layouts.shredded import EncodedPage, ShreddedPage
+from lance_sql.format.layouts.stored_page import StoredPage
 from lance_sql.format.layouts.tree import Blob, Layer, Layers, max_definition
 from lance_sql.format.schema import Field
 from lance_sql.format.schema.field import PACKED_KEYS
@@ -79,17 +79,10 @@ def encode_page(page: ShreddedPage, rules: PageRules) -> EncodedPage:
 class BlobPage:
     """One page of descriptors. Reading it fetches their bytes."""
 
-    def __init__(self, layout: Blob, inner: Page, num_rows: int) -> None:
+    def __init__(self, layout: Blob, stored: StoredPage, num_rows: int) -> None:
         self._layers = layout.layers
-        self._inner = inner
+        self._stored = stored
         self._num_rows = num_rows
-        self.num_bytes = inner.num_bytes
-
-    def reader(self, chain: Chain, *, is_nested: bool) -> None:
-        """See `Page.reader`."""
-
-    def test(self, test: ValueTest, leaf: pa.DataType) -> None:
-        """See `Page.test`."""
 
     def decode(self, rows: RowRanges, chain: Chain, gap: int) -> Reading[pa.Array]:
         """Reads rows; only the descriptors have the positions of the blobs.
@@ -111,7 +104,7 @@ class BlobPage:
 
     def _descriptors(self, rows: RowRanges, gap: int) -> Reading[pa.Array]:
         """Reads the descriptors of rows, by the kernels."""
-        opened = self._inner.reader(Chain(DESCRIPTOR), is_nested=True)
+        opened = self._stored.reader(Chain(DESCRIPTOR), is_nested=True, are_places=True)
         if opened is None or opened[0].form is None:
             raise CorruptFile("descriptors of blobs that are no structs")
         page, where = opened

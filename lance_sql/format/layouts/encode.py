@@ -18,7 +18,7 @@ from lance_sql.format.encodings.preferences import Preferences, from_metadata
 from lance_sql.format.encodings.scalar import scalar_of
 from lance_sql.format.encodings.tree import Flat
 from lance_sql.format.file_versions import PageRules
-from lance_sql.format.layouts import constant, encode_full_zip, encode_mini_block
+from lance_sql.format.layouts import encode_constant, encode_full_zip, encode_mini_block
 from lance_sql.format.layouts.encode_full_zip import FixedValues, VariableValues
 from lance_sql.format.layouts.shredded import Buffers, EncodedPage, ShreddedPage
 from lance_sql.format.layouts.tree import Layer, PageLayout, max_definition, max_repetition, max_visible
@@ -64,7 +64,7 @@ def _encode(page: ShreddedPage, preferences: Preferences, rules: PageRules) -> t
         return _empty_structs(page, rules)
     nulls = _nulls(page)
     if len(page.values) == 0 or pa.types.is_null(type) or (nulls is not None and nulls.all()):
-        return constant.encode(page, None, rules)
+        return encode_constant.encode(page, None, rules)
     values = _without_null_indices(from_array(page.values), nulls)
     if isinstance(values, Lists):
         values = fixed_size_list.without_hidden_nulls(values, nulls)
@@ -80,7 +80,7 @@ def _encode(page: ShreddedPage, preferences: Preferences, rules: PageRules) -> t
         and (_suits_scalar(page) or _has_no_bytes(values))
         and (scalar := scalar_of(values, nulls))
     ):
-        return constant.encode(page, scalar, rules)
+        return encode_constant.encode(page, scalar, rules)
     in_chunks = _suits_chunks(values, preferences, rules)
     # strings get a codec last, because making one encodes them
     codec = (
@@ -123,7 +123,7 @@ def _has_no_bytes(values: Block) -> bool:
 def _empty_structs(page: ShreddedPage, rules: PageRules) -> tuple[PageLayout, Buffers]:
     if page.repetition is not None or page.definition is not None:
         raise UnsupportedFeature("a struct without members is supported outside of lists and without NULLs only")
-    return constant.encode(replace(page, layers=(Layer.NULLABLE_ITEM,)), None, rules)
+    return encode_constant.encode(replace(page, layers=(Layer.NULLABLE_ITEM,)), None, rules)
 
 
 def _nulls(page: ShreddedPage) -> BoolMask | None:

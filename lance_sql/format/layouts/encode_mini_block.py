@@ -7,7 +7,7 @@ from lance_sql import _kernels
 from lance_sql.format.encodings.chunked import ChunkCodec, Parts, Starts, uniform_starts
 from lance_sql.format.encodings.dictionary import ItemsBlock
 from lance_sql.format.file_versions import PageRules
-from lance_sql.format.layouts.levels import encode_levels
+from lance_sql.format.layouts.encode_levels import encode_levels
 from lance_sql.format.layouts.nest import Levels
 from lance_sql.format.layouts.shredded import Buffers, ShreddedPage
 from lance_sql.format.layouts.tree import MiniBlock, max_definition, max_repetition, max_visible

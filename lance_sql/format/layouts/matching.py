@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.format.encodings.blocks import Block, FixedWidth, VariableWidth, to_array
+from lance_sql.values import kinds
 from lance_sql.values.arrays import BoolMask
 
 KEY_BYTES = 16
@@ -120,6 +121,14 @@ class TestedValues:
         return range_test(keys)
 
 
+def items_of(items: _kernels.Items, type: pa.DataType) -> pa.Array:
+    """Returns the items of a page as an array of a type.
+
+    raises: CorruptFile if they cannot have it
+    """
+    return to_array(_block(*items), type) if items[0] else pa.array([], type)
+
+
 def _block(num_items: int, bits: int, offsets: bytes | None, data: bytes) -> Block:
     if offsets is None:
         return FixedWidth(num_items, bits, pa.py_buffer(data))
@@ -145,3 +154,18 @@ def _items_test(bits: int, items: pa.Array, test: ValueTest, *, has_nulls: bool)
 
 def _item_type(leaf: pa.DataType) -> pa.DataType:
     return leaf.value_type if pa.types.is_dictionary(leaf) else leaf
+
+
+def key_order(type: pa.DataType) -> _kernels.ValueOrder | None:
+    """Returns the order in which values of a type map to keys of as many bits; None for types without keys.
+
+    Decimals are treated as integers, without their points.
+    """
+    if pa.types.is_unsigned_integer(type):
+        return _kernels.ValueOrder.UNSIGNED
+    if pa.types.is_float32(type) or pa.types.is_float64(type):
+        return _kernels.ValueOrder.FLOAT
+    if pa.types.is_signed_integer(type) or pa.types.is_decimal128(type):
+        return _kernels.ValueOrder.SIGNED
+    # intervals of months, days and nanoseconds have no order
+    return _kernels.ValueOrder.SIGNED if kinds.is_clock(type) else None

@@ -23,8 +23,8 @@ from lance_sql.format.encodings.tree import (
     Stored,
 )
 from lance_sql.format.encodings.values import Values
+from lance_sql.format.layouts.form import Form, NativePage, format_of, list_size_of
 from lance_sql.format.layouts.matching import ValueTest, range_test
-from lance_sql.format.layouts.native import Form, NativePage, format_of, list_size_of
 from lance_sql.store import ByteRange
 from lance_sql.values import kinds
 

@@ -1,4 +1,4 @@
-"""The interface of page layouts: a reader of the kernels, and tests of values."""
+"""Pages that Python knows: readers of the kernels, and tests of values."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.format.layouts.form import NativePage
 from lance_sql.format.layouts.matching import ValueTest
-from lance_sql.format.layouts.native import NativePage
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.store import ByteRange
 from lance_sql.values import dictionaries
@@ -19,11 +19,10 @@ PAGE_BYTES = 4096
 
 
 class KnownPage(Protocol):
-    """A page of a column: of a file, or constant."""
+    """A page that no file 2.1 or 2.2 has: of earlier files, or constant."""
 
     def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
-        """Returns the reader of the page in the kernels, or one that only tests for NULL, and its bytes in the
-        file; None if both need Python.
+        """Returns the reader of the page in the kernels, and its bytes in the file; None if it needs Python.
 
         chain: the type that the page has
         is_nested: as arrays of the whole chain; otherwise only the values, inside structs at most, where a value is
@@ -36,15 +35,6 @@ class KnownPage(Protocol):
         """Returns the answer of a test that is the same for all rows, or a test for the reader in the kernels; None if
         the values must be decoded.
         """
-        ...
-
-
-class Page(KnownPage, Protocol):
-    """A page of a file whose head (chunk table, dictionary, repetition index) has been read."""
-
-    @property
-    def num_bytes(self) -> int:
-        """Approximate memory of the head."""
         ...
 
 

@@ -19,8 +19,8 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.native_columns import NativeColumn, NativeRows
+from lance_sql.format.layouts.form import Form, NativePage, nulls_page
 from lance_sql.format.layouts.matching import ValueTest, range_test
-from lance_sql.format.layouts.native import Form, NativePage, constant_page
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.reads.scan import system_columns
 from lance_sql.store import ByteRange
@@ -101,8 +101,8 @@ def _numbers(fragment: OpenFragment, name: str) -> _Page | None:
 
 
 def _nulls(fragment: OpenFragment, type: pa.DataType) -> _Page | None:
-    page = constant_page(pa.nulls(1, type), fragment.num_rows)
-    return _Page(page, has_values=False) if page is not None and page.form is not None else None
+    page = nulls_page(type, fragment.num_rows)
+    return _Page(page, has_values=False) if page is not None else None
 
 
 def _rows(

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from lance_sql.errors import at
 from lance_sql.format.encodings.blocks import Block, VariableWidth, to_array
-from lance_sql.format.encodings.codecs import decode_block
 from lance_sql.format.encodings.tree import Encoding
+from lance_sql.format.layouts.matching import items_of
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.tree import FullZip, Layer, MiniBlock
 from tests.format.layouts.by_hand import HandPage
-from tests.kernels.pages import Chunk, build
+from tests.kernels.pages import Chunk, build, decoded_block
 
 Array = np.ndarray[Any, Any]
 
@@ -47,7 +48,10 @@ def mini_block(
 
 
 def block(encoding: Encoding, data: bytes, count: int, type: pa.DataType) -> pa.Array:
-    return sound(decode_block(encoding, pa.py_buffer(data), count), type)
+    with at(page=0):
+        array = items_of(decoded_block(encoding, data, count), type)
+    array.validate(full=True)
+    return array
 
 
 def fixed_values(encoding: Encoding, data: bytes, count: int, type: pa.DataType) -> pa.Array:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.encodings import variable
 from lance_sql.format.encodings.blocks import DictionaryValues, FixedWidth, Nulls
 from lance_sql.format.encodings.tree import Constant, Flat, Fsst, Variable
 from tests.kernels import oracles
@@ -93,9 +92,10 @@ def test_damaged_blocks_are_refused(data: bytes) -> None:
 
 
 def test_offsets_may_begin_behind_the_start() -> None:
-    variable.check_offsets(pa.py_buffer(np.array([3, 3, 9], "<u4")), 32, 2, 9)
+    data = struct.pack("<5I", 32, 20, 3, 3, 9) + b"---string"
+    assert block(Variable(32), data, 2, pa.binary()).to_pylist() == [b"", b"string"]
     with pytest.raises(CorruptFile, match="descend or pass the end"):
-        variable.check_offsets(pa.py_buffer(np.array([3, 3, 9], "<u4")), 32, 2, 8)
+        block(Variable(32), data[:-1], 2, pa.binary())
 
 
 @pytest.mark.parametrize("bits", [32, 64])

@@ -22,9 +22,10 @@ from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.native_columns import NativeColumn, with_finished_leaves
 from lance_sql.format.layouts.blob import BlobPage
 from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.pages import head_ranges, open_page
 from lance_sql.format.layouts.reading import run
-from lance_sql.format.layouts.tree import FullZip, Layers, MiniBlock, PageLayout, max_repetition
+from lance_sql.format.layouts.stored_page import StoredPage, head_ranges
+from lance_sql.format.layouts.tree import Blob, FullZip, Layers, MiniBlock, PageLayout, max_repetition
+from lance_sql.format.layouts.wire_v2_1 import layout_to_wire
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
@@ -43,14 +44,17 @@ class HandPage:
     def __init__(self, layout: PageLayout, buffers: Sequence[bytes], num_rows: int, in_front: bytes = bytes(_IN_FRONT)):
         self._file = in_front + b"".join(buffers)
         self._ranges = []
-        at = len(in_front)
+        end = len(in_front)
         for buffer in buffers:
-            self._ranges.append(ByteRange(at, at + len(buffer)))
-            at += len(buffer)
+            self._ranges.append(ByteRange(end, end + len(buffer)))
+            end += len(buffer)
         # a test may ask for more rows than the page has
         self.num_rows = self._opened_rows = num_rows
-        head = self.fetch(head_ranges(layout, self._ranges))
-        self._page = open_page(layout, self._ranges, num_rows, head)
+        encoding = layout_to_wire(layout)
+        with at(page=0):
+            head = self.fetch(head_ranges(encoding, self._ranges))
+        self._page = StoredPage(encoding, self._ranges, num_rows, head)
+        self._blobs = BlobPage(layout, self._page, num_rows) if isinstance(layout, Blob) else None
 
     def fetch(self, ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
         whole = pa.py_buffer(self._file)
@@ -65,9 +69,9 @@ class HandPage:
 
     def read(self, chain: Chain, rows: RowRanges | None = None) -> pa.Array:
         rows = np.ascontiguousarray(row_ranges.single(0, self.num_rows) if rows is None else rows)
-        if isinstance(self._page, BlobPage):
+        if self._blobs is not None:
             with at(page=0):
-                return run(self._page.decode(rows, chain, 0), self.fetch)
+                return run(self._blobs.decode(rows, chain, 0), self.fetch)
         if self.num_rows > self._opened_rows:
             raise CorruptFile(f"{self.num_rows} rows of {self._opened_rows}")
         column = self._column(chain)
@@ -90,14 +94,14 @@ class HandPage:
 
     def requested(self, chain: Chain, rows: RowRanges) -> list[ByteRange]:
         """Returns the ranges that reading blobs requests, in all rounds."""
-        assert isinstance(self._page, BlobPage)
+        assert self._blobs is not None
         requested: list[ByteRange] = []
 
         def fetch(ranges: Sequence[ByteRange]) -> list[pa.Buffer]:
             requested.extend(ranges)
             return self.fetch(ranges)
 
-        run(self._page.decode(rows, chain, 0), fetch)
+        run(self._blobs.decode(rows, chain, 0), fetch)
         return requested
 
     def _column(self, chain: Chain) -> NativeColumn:

@@ -226,13 +226,15 @@ def test_pages_that_cannot_be_are_refused(page: ConstantLayout, buffers: list[by
 
 @pytest.mark.parametrize("rep", [u16(1), u16(1, 0), u16(0, 1, 1), u16(1, 1, 1), u16(1, 2)])
 def test_repetition_levels_have_the_rows_of_the_page(rep: bytes) -> None:
+    page = HandPage(layout((NULLABLE, Layer.NULLABLE_LIST)), [rep, b""], 2)
     with pytest.raises(CorruptFile, match=r"levels of . rows in a page of 2"):
-        HandPage(layout((NULLABLE, Layer.NULLABLE_LIST)), [rep, b""], 2)
+        page.read(chain_of((NULLABLE, Layer.NULLABLE_LIST), pa.int32()))
 
 
 def test_both_kinds_of_levels_have_the_same_number() -> None:
+    page = HandPage(layout((NULLABLE, Layer.NULLABLE_LIST)), [u16(1, 1), u16(0, 0, 0)], 2)
     with pytest.raises(CorruptFile, match="2 repetition and 3 definition levels"):
-        HandPage(layout((NULLABLE, Layer.NULLABLE_LIST)), [u16(1, 1), u16(0, 0, 0)], 2)
+        page.read(chain_of((NULLABLE, Layer.NULLABLE_LIST), pa.int32()))
 
 
 @pytest.mark.parametrize("offsets", [(0, 6), (3, 2), (6, 6)])

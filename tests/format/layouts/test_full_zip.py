@@ -127,7 +127,7 @@ def test_entries_match_the_repetition_index() -> None:
 @pytest.mark.parametrize("index", [[0, 9, 8, 14], [0, 8, 9, 15], [1, 2, 3, 2**32 - 1]])
 def test_a_repetition_index_ascends_inside_of_the_page(index: list[int]) -> None:
     with pytest.raises(CorruptFile, match="descends or leaves the page"):
-        zipped(ENTRIES, index)
+        zipped(ENTRIES, index).read(Chain(pa.string()))
 
 
 @pytest.mark.parametrize("index", [[0, 8, 9, 9], [0, 7, 9, 14], [0, 0, 0, 14], [8, 8, 9, 14], [0, 8, 8, 14]])
@@ -140,12 +140,12 @@ def test_entries_end_where_the_next_one_begins(index: list[int]) -> None:
 def test_a_repetition_index_has_an_entry_for_each_row(size: int) -> None:
     layout = FullZip((NULLABLE,), Variable(32), 0, 1, None, 32, 3, 3)
     with pytest.raises(CorruptFile, match=f"a repetition index of {size} bytes for 3 rows"):
-        HandPage(layout, [b"".join(ENTRIES), bytes(size)], 3)
+        HandPage(layout, [b"".join(ENTRIES), bytes(size)], 3).read(Chain(pa.string()))
 
 
 def test_levels_and_layers_agree_on_lists() -> None:
     with pytest.raises(CorruptFile, match="repetition levels of 1 bits"):
-        zipped(ENTRIES, [0, 8, 9, 14], bits_rep=1)
+        zipped(ENTRIES, [0, 8, 9, 14], bits_rep=1).read(Chain(pa.string()))
     with pytest.raises(CorruptFile, match="a full-zip page with 2 buffers, expected 1"):
         zipped(ENTRIES, [0, 8, 9, 14], bits_per_value=32, bits_per_offset=None)
 

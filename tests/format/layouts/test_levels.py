@@ -7,11 +7,10 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.encodings.tree import Flat, Variable
-from lance_sql.format.layouts.levels import level_encoding, levels_from_buffer
-from lance_sql.format.layouts.tree import Layer, max_definition, max_repetition, max_visible
+from lance_sql.format.encodings.tree import Encoding, Flat, Variable
+from lance_sql.format.layouts.tree import ConstantLayout, Layer, max_definition, max_repetition, max_visible
 
-from .by_hand import LEVEL_ENCODINGS, encode_levels, full_zip, mini_block, some_rows, take
+from .by_hand import LEVEL_ENCODINGS, HandPage, encode_levels, full_zip, mini_block, some_rows, take
 from .shredding import chain_of, random_rows, shred
 
 ITEM, NULLABLE_ITEM = Layer.ALL_VALID_ITEM, Layer.NULLABLE_ITEM
@@ -109,28 +108,38 @@ def test_rows_of_full_zip_pages_are_slices_of_all_rows(name: str, variable: bool
         assert page.read(chain, wanted).equals(take(expected, wanted))
 
 
-@pytest.mark.parametrize("encoding", LEVEL_ENCODINGS)
-def test_levels_in_a_buffer_of_their_own(encoding: str) -> None:
+STRUCTS = (NULLABLE_ITEM, NULLABLE_ITEM)
+
+
+def levels_page(encoding: Encoding | None, data: bytes, num_rows: int) -> HandPage:
+    """Structs of a member that is 7, with these definition levels in a buffer of their own."""
+    layout = ConstantLayout(
+        STRUCTS,
+        inline_value=(7).to_bytes(4, "little"),
+        repetition=None,
+        definition=encoding,
+        num_rep_values=0,
+        num_def_values=0 if encoding is None else num_rows,
+    )
+    return HandPage(layout, [b"", data], num_rows)
+
+
+@pytest.mark.parametrize("encoding", [*LEVEL_ENCODINGS.values(), None])
+def test_levels_in_a_buffer_of_their_own(encoding: Encoding | None) -> None:
     levels = np.array([1, 0, 0, 2, 1] * 30, np.uint16)
-    data = encode_levels(levels, LEVEL_ENCODINGS[encoding])
-    read = levels_from_buffer(LEVEL_ENCODINGS[encoding], pa.py_buffer(data), 150)
-    assert read is not None
-    assert read.tolist() == levels.tolist()
-
-
-def test_levels_without_an_encoding_are_plain() -> None:
-    read = levels_from_buffer(None, pa.py_buffer(b"\1\0\2\0"), 0)
-    assert read is not None
-    assert read.tolist() == [1, 2]
-    assert levels_from_buffer(None, pa.py_buffer(b""), 0) is None
-    with pytest.raises(CorruptFile, match="levels of 3 bytes"):
-        levels_from_buffer(None, pa.py_buffer(b"\1\0\2"), 0)
+    data = encode_levels(levels, encoding or Flat(16))
+    assert data is not None
+    found = levels_page(encoding, data, len(levels)).read(chain_of(STRUCTS, pa.int32()))
+    assert found.to_pylist() == [({"f": 7}, {"f": None}, None)[level] for level in levels.tolist()]
 
 
 def test_levels_have_16_bits() -> None:
-    with pytest.raises(UnsupportedFeature, match="levels encoded as"):
-        level_encoding(Flat(8))
+    chain = chain_of(STRUCTS, pa.int32())
+    with pytest.raises(CorruptFile, match="levels of 3 bytes"):
+        levels_page(None, b"\1\0\2", 2).read(chain)
     with pytest.raises(CorruptFile, match="levels encoded as"):
-        levels_from_buffer(Flat(32), pa.py_buffer(bytes(8)), 2)
-    with pytest.raises(UnsupportedFeature, match="levels encoded as"):
-        level_encoding(Variable(32))
+        levels_page(Flat(32), bytes(8), 2).read(chain)
+    for encoding in (Flat(8), Variable(32)):
+        page = mini_block(shred([1, None], (NULLABLE_ITEM,)), (NULLABLE_ITEM,), 2, 64, definition=encoding)
+        with pytest.raises(UnsupportedFeature, match="levels encoded as"):
+            page.read(chain_of((NULLABLE_ITEM,), pa.int32()))

@@ -63,7 +63,7 @@ def test_one_chunk_of_lists_needs_no_repetition_index() -> None:
     assert page.read(chain).to_pylist() == rows
     assert page.read(chain, np.array([[7, 9], [20, 30]])).to_pylist() == rows[7:9] + rows[20:]
     with pytest.raises(CorruptFile, match="in several chunks without a repetition index"):
-        mini_block(shred(rows, layers), layers, 30, 2, depth=0)
+        mini_block(shred(rows, layers), layers, 30, 2, depth=0).read(chain)
 
 
 def test_a_type_of_other_nesting_is_refused() -> None:
@@ -81,8 +81,8 @@ def test_items_and_rows_agree() -> None:
 def test_a_head_has_the_buffers_that_the_layout_names() -> None:
     with pytest.raises(CorruptFile, match="a mini-block page with 2 buffers, expected 3"):
         plain(dictionary=Flat(32), num_dictionary_items=1)
-    with pytest.raises(ValueError, match="items"):
-        plain(num_items=10)
+    with pytest.raises(CorruptFile, match="hold 16 items, the page has 10"):
+        plain(num_items=10).read(INTS)
 
 
 def with_dictionary(indices: list[int], encoding: Any, dictionary: bytes, count: int, **others: Any) -> HandPage:
@@ -120,13 +120,20 @@ def test_indices_lie_in_the_dictionary(indices: list[int]) -> None:
 
 def test_dictionaries_that_cannot_be_are_refused() -> None:
     with pytest.raises(CorruptFile, match="not possible"):
-        with_dictionary([0], Flat(64), bytes(8), 2**40)
+        with_dictionary([0], Flat(64), bytes(8), 2**40).read(Chain(pa.int64()))
     with pytest.raises(CorruptFile, match="2 values of 64 bits need 16 bytes"):
-        with_dictionary([0], Flat(64), bytes(8), 2)
+        with_dictionary([0], Flat(64), bytes(8), 2).read(Chain(pa.int64()))
     with pytest.raises(CorruptFile, match="dictionary indices encoded as Flat"):
         with_dictionary([0, 0, 0, 0], Flat(64), bytes(8), 1, values=Flat(4)).read(Chain(pa.int64()))
     with pytest.raises(CorruptFile, match="a block of 3 bytes"):
-        with_dictionary([0], Variable(32), bytes(3), 1)
+        with_dictionary([0], Variable(32), bytes(3), 1).read(Chain(pa.string()))
+
+
+def test_more_items_than_an_index_type_counts_are_damage() -> None:
+    page = with_dictionary([0, 1], Flat(64), np.arange(300, dtype="<i8").tobytes(), 300)
+    with pytest.raises(CorruptFile, match="300 dictionary items are more than"):
+        page.read(Chain(pa.dictionary(pa.uint8(), pa.int64())))
+    assert page.read(Chain(pa.dictionary(pa.int16(), pa.int64()))).to_pylist() == [0, 1]
 
 
 def index_of(pairs: list[tuple[int, int]], num_rows: int = 6) -> HandPage:
@@ -162,7 +169,7 @@ def index_of(pairs: list[tuple[int, int]], num_rows: int = 6) -> HandPage:
 )
 def test_a_repetition_index_adds_up_to_the_rows(pairs: list[tuple[int, int]]) -> None:
     with pytest.raises(CorruptFile, match="repetition index"):
-        index_of(pairs, 3)
+        index_of(pairs, 3).read(chain_of((ITEM, Layer.ALL_VALID_LIST), pa.int32()))
 
 
 @pytest.mark.parametrize("pairs", [[(3, 0), (0, 0), (0, 0)], [(0, 2), (1, 0), (2, 0)]])

@@ -10,9 +10,6 @@ import pytest
 
 import lance_sql
 from benchmarks.object_store_server import BUCKET, StoreServer
-from lance_sql.errors import CorruptFile
-from lance_sql.format.encodings.blocks import FixedWidth
-from lance_sql.format.layouts import native
 
 NUM_ROWS = 1100
 INDICES = (pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
@@ -54,11 +51,3 @@ def test_dictionaries_come_back(tmp_path: Path, version: str, items: str) -> Non
                 found.validate(full=True)
                 assert found.schema.types == rows.schema.types
                 assert found.to_pylist() == expected.to_pylist()
-
-
-def test_more_items_than_an_index_type_counts_are_damage() -> None:
-    items = pa.array(range(300))
-    dictionary = FixedWidth(300, 64, items.buffers()[1])
-    with pytest.raises(CorruptFile, match="300 dictionary items are more than uint8 can count"):
-        native._items(dictionary, pa.dictionary(pa.uint8(), pa.int64()), (False, 8))
-    assert native._items(dictionary, pa.dictionary(pa.int16(), pa.int64()), (False, 16)) is not None

@@ -13,8 +13,7 @@ from typing import Final, TypeAlias
 import pyarrow as pa
 
 from lance_sql._kernels import ValueOrder
-from lance_sql.format.layouts.matching import KeyRange, StringRange, ValueTest
-from lance_sql.format.layouts.value_codecs import key_order
+from lance_sql.format.layouts.matching import KeyRange, StringRange, ValueTest, key_order
 from lance_sql.values import kinds
 from lance_sql.values.arrays import BoolMask
 

@@ -17,8 +17,7 @@ from lance_sql.format.file.leaves import is_leaf
 from lance_sql.format.file.located_rows import InPages, PageParts
 from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.file.read_columns import Column, streamed
-from lance_sql.format.layouts.matching import ValueTest
-from lance_sql.format.layouts.value_codecs import key_order
+from lance_sql.format.layouts.matching import ValueTest, key_order
 from lance_sql.format.schema import Field
 from lance_sql.format.schema.types import arrow_field
 from lance_sql.reads.scan import system_columns
