@@ -26,6 +26,7 @@ from lance_sql.errors import InvalidArgument, at
 from lance_sql.format.schema.primary_key import nullable
 from lance_sql.reads.scan.filters import Filter, bound
 from lance_sql.reads.scan.projection import OutputColumn, resolve
+from lance_sql.reads.scan.relation import PlainRows
 from lance_sql.reads.scan.system_columns import ROW_ID, field
 from lance_sql.reads.scan.take import take_at
 from lance_sql.reads.search import Ranker, SearchRows, search_rows
@@ -88,7 +89,7 @@ class ChangedRows:
 
 
 @dataclass(frozen=True, repr=False)
-class AnswerChanges:
+class AnswerChanges(PlainRows):
     """New and changed rows, best first, then removed rows. The columns are those of the later version, then
     `_change`, `_row_change`, the scores of the query now and before, and `_rowid`.
 
@@ -128,16 +129,6 @@ class AnswerChanges:
         stored = self.snapshot.manifest.schema.arrow
         # a column that an earlier version did not have is NULL in its rows
         return pa.schema([*map(nullable, stored), *self.own.values()], stored.metadata)
-
-    @property
-    def system_columns(self) -> tuple[str, ...]:
-        """Columns besides those of the schema: none."""
-        return ()
-
-    @property
-    def compact_types(self) -> Mapping[str, pa.DataType]:
-        """Smaller types for some columns: none."""
-        return {}
 
     def with_numbers(self, names: Sequence[str]) -> list[str]:
         """Returns the names, and the columns of the change that are not among them."""

@@ -25,6 +25,7 @@ from lance_sql.reads.arrow_dataset import ArrowDataset
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.filters import Filter, bound
 from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.relation import PlainRows
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.table.manifest import Manifest
 from lance_sql.table.snapshot import Snapshot
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 MODES = ("all", "net", "insert_only")
 
 
-class ChangeFeed(ArrowDataset):
+class ChangeFeed(ArrowDataset, PlainRows):
     """Changes of the commits of a range of versions, as a relation. Immutable, thread-safe, picklable.
 
     Its columns are those of the range's last version, then `_change_type`, `_commit_version`, `_commit_timestamp` and
@@ -278,11 +279,6 @@ class ChangeFeed(ArrowDataset):
     def system_columns(self) -> tuple[str, ...]:
         """Columns that can be selected by name, but are not in `schema`; they need stable row ids."""
         return system_columns.VERSION_COLUMNS if self._last.manifest.has_stable_row_ids else ()
-
-    @property
-    def compact_types(self) -> Mapping[str, pa.DataType]:
-        """Smaller types for some columns: none."""
-        return {}
 
     def scan(
         self,

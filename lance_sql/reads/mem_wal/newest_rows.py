@@ -12,7 +12,7 @@ Source: MemTable and WAL specification, LSM tree merging read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -28,6 +28,7 @@ from lance_sql.reads.scan.filters import Filter, to_predicate
 from lance_sql.reads.scan.key_matching import match
 from lance_sql.reads.scan.predicates import Predicate, joined
 from lance_sql.reads.scan.projection import resolve
+from lance_sql.reads.scan.relation import PlainRows
 from lance_sql.reads.scan.system_columns import NAMES
 from lance_sql.reads.write_ahead_log import TOMBSTONE, WriteAheadLog
 from lance_sql.runtime.cached_property import cached_property
@@ -50,7 +51,7 @@ class Merged:
 
 
 @dataclass(frozen=True)
-class FreshRows:
+class FreshRows(PlainRows):
     """Rows of a version and of its write-ahead log. They have the table's columns, and no row ids.
 
     log: None for a table without one
@@ -73,16 +74,6 @@ class FreshRows:
     def schema(self) -> pa.Schema:
         """Columns of the table."""
         return self.snapshot.manifest.schema.arrow
-
-    @property
-    def system_columns(self) -> tuple[str, ...]:
-        """Empty: rows that are in no version have no system columns."""
-        return ()
-
-    @property
-    def compact_types(self) -> Mapping[str, pa.DataType]:
-        """Empty: values have the table's types."""
-        return {}
 
     def scan(
         self,

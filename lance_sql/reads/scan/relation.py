@@ -102,6 +102,20 @@ class OnePartRelation(Relation):
         return replace(self, columns=columns)  # type: ignore[type-var]  # a dataclass
 
 
+class PlainRows:
+    """Rows beside those of a version, as engines ask for them: in the types of the table, without system columns."""
+
+    @property
+    def system_columns(self) -> tuple[str, ...]:
+        """Columns that can be selected by name, but are not in `schema`."""
+        return ()
+
+    @property
+    def compact_types(self) -> Mapping[str, pa.DataType]:
+        """Smaller types for some columns, for `Relation.with_types`."""
+        return {}
+
+
 def cut(batches: Iterable[pa.RecordBatch], batch_size: int | None, limit: int | None) -> Iterator[pa.RecordBatch]:
     """Yields the first `limit` rows of some batches, in batches of at most `batch_size`; requests no batch after
     them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from lance_sql.reads.scan import projection, system_columns
 from lance_sql.reads.scan.filters import Filter, bound, to_predicate
 from lance_sql.reads.scan.predicates import Predicate, conjuncts, joined
 from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.reads.scan.relation import PlainRows
 from lance_sql.reads.search.ranking import Ranker, Ranking
 from lance_sql.reads.search.search_scan import SearchScan
 from lance_sql.runtime.cached_property import cached_property
@@ -19,7 +20,7 @@ from lance_sql.table.snapshot import Snapshot
 
 
 @dataclass(frozen=True, repr=False)
-class SearchRows:
+class SearchRows(PlainRows):
     """Best rows of a version for a query, with the table's columns and the scores of the ranking.
 
     allowed: restricts the search to these rows
@@ -49,11 +50,6 @@ class SearchRows:
     def system_columns(self) -> tuple[str, ...]:
         """System columns of the table."""
         return system_columns.available(stable_row_ids=self.snapshot.manifest.has_stable_row_ids)
-
-    @property
-    def compact_types(self) -> Mapping[str, pa.DataType]:
-        """Empty: values have the table's types."""
-        return {}
 
     @cached_property
     def ranking(self) -> Ranking:
