@@ -288,7 +288,7 @@ _NOT_LISTED: Final = frozenset(
     {
         *("cast", "children", "filter", "join", "join_asof", "partition_expression", "replace_schema", "sort_by"),
         *("arguments", "compact_types", "explain_commits", "get_fragments", "of_inserts_by", "of_version", "predicate"),
-        *("range_type", "scanner", "snapshot", "system_columns", "with_properties"),
+        *("is_widened", "range_type", "scanner", "snapshot", "system_columns", "with_properties"),
     }
 )
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from lance_sql.health.commit_records import CommitRecord
 from lance_sql.health.differences.difference import ColumnChange, DataFileChange, Difference, UpdatedRow
 from lance_sql.runtime.terminal_text import cut, one_line
+from lance_sql.values.html.render import counted
 from lance_sql.values.value_text import as_json, text, values
 
 _SIGNS: Final = {"added": "+", "dropped": "-"}
@@ -109,11 +110,6 @@ def describe(change: ColumnChange) -> str:
         case "renamed":
             return f"{sign} {one_line(change.before or '')} -> {name}"
     return f"{sign} {name}  {change.before} -> {change.after}"
-
-
-def counted(count: int, noun: str) -> str:
-    """Returns a number with its noun."""
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def shown(value: Any) -> str:
