@@ -11,7 +11,6 @@ import pyarrow as pa
 BoolMask: TypeAlias = npt.NDArray[np.bool_]
 """A boolean for each row, value or key."""
 
-ByteMask: TypeAlias = npt.NDArray[np.uint8]
 """A mask with a byte for each row, 1 or 0, in the form that the kernels fill."""
 
 U8: TypeAlias = npt.NDArray[np.uint8]

@@ -8,8 +8,6 @@ from lance_sql.format.encodings.blocks import FixedWidth
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
 from lance_sql.format.encodings.tree import Flat, Rle
 
-_VALUE_BITS = (8, 16, 32, 64)
-
 MAX_RUN = 255
 """A run length is one byte."""
 

@@ -59,7 +59,6 @@ class FragmentWriter:
 
     schema: of the files; batches have its columns in its order
     prefix: prefix of the file names
-    is_finished: all rows are in files
     """
 
     store: Store
@@ -67,7 +66,6 @@ class FragmentWriter:
     file_version: str
     limits: FileLimits = FileLimits()
     prefix: str = ""
-    is_finished: bool = False
     fragments: list[Fragment] = field(default_factory=list)
     _path: str | None = None
     _file: FileWriter | None = None
@@ -101,7 +99,6 @@ class FragmentWriter:
         """Completes the last file. Without rows, no file is written."""
         if self._file is not None:
             self._finish_file()
-        self.is_finished = True
         return tuple(self.fragments)
 
     def abort(self) -> None:
