@@ -31,8 +31,7 @@ from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
-
-from .test_small_fragments import NUM_ROWS, TYPES, VERSIONS, Version, fragments_of, values
+from tests.table.test_small_fragments import NUM_ROWS, TYPES, VERSIONS, Version, fragments_of, values
 
 NUM_COLUMNS = 8 * len(TYPES)
 
