@@ -248,6 +248,16 @@ std::vector<Entries> StoredLevels::select(const PageBytes&, const Ranges& rows) 
     return parts;
 }
 
+std::vector<Entries> SameLevels::select(const PageBytes&, const Ranges& rows) const {
+    std::vector<Entries> parts(1);
+    Entries& entries = parts[0];
+    entries.num_entries = rows.num_items();
+    entries.def = reserve(entries.held_def, entries.num_entries);
+    for (int64_t i = 0; i < entries.num_entries; ++i) store(entries.def->data() + 2 * i, def_);
+    add_items(entries.items, 0, def_ <= rules_.max_visible ? entries.num_entries : 0);
+    return parts;
+}
+
 std::vector<int64_t> LevelsOfItems::items_of(const Ranges& rows) const {
     std::vector<int64_t> pairs = pairs_of(rows);
     for (int64_t& each : pairs) each = multiply(each, items_per_row_);

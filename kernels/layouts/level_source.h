@@ -93,6 +93,18 @@ class StoredLevels : public LevelSource {
     std::vector<int64_t> row_starts_;  // with lists
 };
 
+// One definition level of all rows, without lists.
+class SameLevels : public LevelSource {
+  public:
+    SameLevels(EntryRules rules, uint16_t def) : rules_(rules), def_(def) {}
+    std::pair<int64_t, int64_t> bytes_of(const Ranges&) const override { return {0, 0}; }
+    std::vector<Entries> select(const PageBytes& bytes, const Ranges& rows) const override;
+
+  private:
+    EntryRules rules_;
+    uint16_t def_;
+};
+
 // Rows of several entries each, all of which are rows of another source: items of fixed-size lists.
 class LevelsOfItems : public LevelSource {
   public:

@@ -214,10 +214,10 @@ class ConstantOpener {
                 return;
             }
             // all of the outermost structs are NULL
-            const MutableBytes highest = page_.own.take(2 * num_rows);
             const auto level = static_cast<uint16_t>(max_definition(layers));
-            for (int64_t i = 0; i < num_rows; ++i) store(highest.data() + 2 * i, level);
-            def_ = highest;
+            open_nested(page_, values(num_rows, std::nullopt), std::make_unique<SameLevels>(rules_of(layers), level),
+                        type_.around(layers), num_rows, true);
+            return;
         }
         const int64_t num_entries = rep_ ? size_of(*rep_) / 2 : num_rows;
         auto levels = std::make_unique<StoredLevels>(rules_of(layers), num_rows, rep_, def_);

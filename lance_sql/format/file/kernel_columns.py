@@ -156,14 +156,16 @@ def read(file: FileReader, columns: Sequence[PlainColumn], rows: RowRanges) -> l
 class OpeningTogether:
     """Opens columns that are read together, when the first of them is needed: see `column_cache.Opening`."""
 
-    def __init__(self, columns: Iterable[Column], rows: RowRanges) -> None:
+    def __init__(self, columns: Iterable[Column], rows: RowRanges, *, is_nested: bool) -> None:
         """
         columns: iterated at most once
         rows: that are read
+        is_nested: as for `Column.native`
         """
         self._columns = columns
         self._rows = rows
-        self._by_file: dict[FileReader, list[LeafColumn]] | None = None
+        self._is_nested = is_nested
+        self._by_file: dict[FileReader, list[tuple[LeafColumn, bool]]] | None = None
 
     def of_file(self, file: FileReader) -> None:
         if not is_possible(file):
@@ -171,15 +173,18 @@ class OpeningTogether:
         if self._by_file is None:
             self._by_file = {}
             for column in self._columns:
-                if isinstance(column, LeafColumn) and column.is_plain:
-                    self._by_file.setdefault(column.file, []).append(column)
-        closed = [column for column in self._by_file.pop(file, ()) if not column.is_open(self._rows)]
+                is_whole = column.is_whole(is_nested=self._is_nested) if isinstance(column, LeafColumn) else None
+                if isinstance(column, LeafColumn) and is_whole is not None:
+                    self._by_file.setdefault(column.file, []).append((column, is_whole))
+        asked = self._by_file.pop(file, ())
+        closed = [(column, is_whole) for column, is_whole in asked if not column.is_open(self._rows, is_whole=is_whole)]
         if not closed:
             return
-        wanted = [(column.index, column.kernel_type) for column in closed]
-        for column, reader in zip(closed, opened(file, wanted, self._rows, are_plain=False), strict=True):
+        wanted = [(column.index, column.kernel_type(is_whole=is_whole)) for column, is_whole in closed]
+        readers = opened(file, wanted, self._rows, are_plain=False)
+        for (column, is_whole), reader in zip(closed, readers, strict=True):
             if reader is not None:
-                column.adopt(reader)
+                column.adopt(reader, is_whole=is_whole)
 
 
 def known(file: FileReader, columns: Sequence[Key]) -> Sequence[_kernels.ColumnReader | None]:

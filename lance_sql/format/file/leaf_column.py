@@ -157,21 +157,18 @@ class LeafColumn:
         return False if all(layer in _NEVER_NULL for layer in around) else None
 
     def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
-        chain = self.chain.in_kernels
-        if not is_nested and (not chain.is_in_structs or self.is_converted):
-            return None
-        if self.chain.is_json and chain.outer and not is_nested:
-            # tests see documents without bytes, which are NULL
+        is_whole = self.is_whole(is_nested=is_nested)
+        if is_whole is None:
             return None
         found = column_cache.open_rows(
             self.file,
             self.index,
             lambda: self.row_starts,
-            chain,
+            self.chain.in_kernels,
             self._where,
             rows,
             self._open_pages,
-            is_nested=is_nested and (bool(chain.outer) or chain.is_empty_struct),
+            is_nested=is_whole,
             opening=opening,
             texts=self.chain.type if self.chain.is_json else None,
         )
@@ -192,43 +189,46 @@ class LeafColumn:
     def _where(self) -> InPages:
         return InPages(self.file.path, self.name, self.file.bytes.table)
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether pages have the values of the type, without nesting."""
+    def is_whole(self, *, is_nested: bool) -> bool | None:
+        """Whether the kernels read arrays of the whole chain, instead of the values alone; None if they read neither.
+
+        is_nested: as for `native`
+        """
         chain = self.chain.in_kernels
-        return not chain.outer and chain.stored is None and chain.finish is None
+        if is_nested:
+            return bool(chain.outer) or chain.is_empty_struct
+        # tests see documents without bytes, which are NULL
+        is_read = chain.is_in_structs and not self.is_converted and not (self.chain.is_json and chain.outer)
+        return False if is_read else None
 
     @property
     def _are_documents(self) -> bool:
         return self.chain.is_json and not self.chain.outer
 
-    @property
-    def kernel_type(self) -> _kernels.ColumnType:
-        """The type of the values that the kernels read, without nesting."""
-        return column_type(self.chain.in_kernels, is_nested=False)
+    def kernel_type(self, *, is_whole: bool) -> _kernels.ColumnType:
+        """Returns the type that the kernels read."""
+        return column_type(self.chain.in_kernels, is_nested=is_whole)
 
-    def is_open(self, rows: RowRanges) -> bool:
-        """Whether the pages with the rows are open for the kernels, as values without nesting."""
-        column = column_cache.cached(self.file, self._key)
+    def is_open(self, rows: RowRanges, *, is_whole: bool) -> bool:
+        """Whether the pages with the rows are open for the kernels."""
+        column = column_cache.cached(self.file, self._key(is_whole=is_whole))
         return column is not None and column.are_open(rows)
 
-    def adopt(self, reader: _kernels.ColumnReader) -> None:
+    def adopt(self, reader: _kernels.ColumnReader, *, is_whole: bool) -> None:
         """Caches the pages that the kernels have opened.
 
         raises: CorruptFile for items that cannot be those of the type
         """
-        file = self.file
-        column = column_cache.cached(file, self._key)
+        file, key = self.file, self._key(is_whole=is_whole)
+        column = column_cache.cached(file, key)
         if column is None or column.reader is not reader:
-            starts = reader.row_starts()
-            chain = self.chain.in_kernels
-            column = NativeColumn(file.bytes, starts, chain, self._where, key=self._key, reader=reader)
-            file.page_cache.keep(self._key, column, replaces=lambda _: True)
+            starts, chain = reader.row_starts(), self.chain.in_kernels
+            column = NativeColumn(file.bytes, starts, chain, self._where, key=key, is_nested=is_whole, reader=reader)
+            file.page_cache.keep(key, column, replaces=lambda _: True)
         column.adopt()
 
-    @property
-    def _key(self) -> Hashable:
-        return column_cache.key_of(self.file, self.index, self.chain.in_kernels, is_nested=False)
+    def _key(self, *, is_whole: bool) -> Hashable:
+        return column_cache.key_of(self.file, self.index, self.chain.in_kernels, is_nested=is_whole)
 
     def _open_pages(self, numbers: Sequence[int]) -> Sequence[StoredPage]:
         return run(self._reading(numbers), self.file.bytes.fetch)

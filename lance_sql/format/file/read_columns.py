@@ -141,7 +141,7 @@ def read_columns(columns: Sequence[Column], rows: RowRanges) -> list[pa.Array]:
     raises: as `Column.native`
     """
     rows = np.ascontiguousarray(rows)
-    opening = OpeningTogether(columns, rows)
+    opening = OpeningTogether(columns, rows, is_nested=True)
     with ahead.holding(columns, rows):
         return _read([_pieces(column, rows, opening) for column in columns])
 
@@ -153,7 +153,7 @@ def why_python(column: Column, rows: RowRanges) -> str | None:
     raises: as `Column.native`
     """
     rows = np.ascontiguousarray(rows)
-    native = column.native(rows, is_nested=True, opening=OpeningTogether([column], rows))
+    native = column.native(rows, is_nested=True, opening=OpeningTogether([column], rows, is_nested=True))
     if native is None:
         return column.why_python
     pages = [pages[0] for form, _, pages in native.column.pieces(rows, native.pages) if form is None]

@@ -300,6 +300,34 @@ def test_filters_open_no_page_in_python(tmp_path: Path, version: Version, monkey
             assert found["row"].to_pylist() == np.flatnonzero(expected).tolist(), (name, sign)
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_nested_columns_and_dictionaries_are_opened_together(
+    tmp_path: Path, version: Version, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    structs = pa.array([{"a": 1, "b": "x"}, None, {"a": None, "b": "y"}] * 700)
+    rows = pa.table(
+        {
+            "list": pa.array([[1, None], [], None] * 700),
+            "struct": structs,
+            "no struct": pa.nulls(2100, structs.type),
+            "lists of structs": pa.array([[{"a": 1}], [None], None] * 700),
+            "dictionary": pa.array(["a", "b", None] * 700).dictionary_encode(),
+            "vector": pa.array([[1, None], None, [3, 4]] * 700, pa.list_(pa.int16(), 2)),
+        }
+    )
+    lance.write_dataset(rows, tmp_path / "t.lance", data_storage_version=version)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a page was opened alone")
+
+    monkeypatch.setattr(leaf_column, "StoredPage", refuse)
+    for places in ([4, 7, 299], list(range(2100))):
+        lance_sql.clear_caches()
+        assert lance_sql.open(tmp_path / "t.lance").take(places).to_pylist() == rows.take(places).to_pylist()
+    lance_sql.clear_caches()
+    assert lance_sql.open(tmp_path / "t.lance").to_table().to_pylist() == rows.to_pylist()
+
+
 CONTENTS = {
     "many": lambda: columns(0),
     "large": lambda: large_columns("fsst"),

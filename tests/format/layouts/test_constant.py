@@ -145,6 +145,14 @@ def test_a_struct_without_members_is_there_although_nothing_is_stored() -> None:
     assert page.read(Chain(pa.struct([]))).to_pylist() == [{}] * 4
 
 
+def test_null_structs_take_memory_only_when_they_are_read() -> None:
+    layers = (NULLABLE, NULLABLE)
+    page = HandPage(layout(layers), [], 1 << 40)
+    assert (
+        page.read(chain_of(layers, pa.int32()), np.array([[5, 6], [1 << 39, (1 << 39) + 1]])).to_pylist() == [None] * 2
+    )
+
+
 LISTS = (NULLABLE, NULLABLE, Layer.NULL_AND_EMPTY_LIST)
 
 

@@ -125,7 +125,7 @@ class EncodedFilter:
         self._system_columns = plan.filter_system_columns
         self._fragment = fragment
         self._rows = rows
-        self._opening = OpeningTogether(self._stored_columns(), rows)
+        self._opening = OpeningTogether(self._stored_columns(), rows, is_nested=False)
         self._column_indices: dict[Path, int] = {}
         self.columns: list[FilterColumn] = []
         self.columns_of: list[int] = []

@@ -137,7 +137,7 @@ def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, deliver
 
 
 def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | str:
-    builder = _OutputBuilder(fragment, rows, OpeningTogether(_columns(plan, fragment), rows))
+    builder = _OutputBuilder(fragment, rows, OpeningTogether(_columns(plan, fragment), rows, is_nested=True))
     shapes: list[_kernels.Shape | None] = []
     for column in plan.columns:
         if column.is_null:
