@@ -310,9 +310,13 @@ def are_small(plan: ReadPlan, fragment: Fragment, num_rows: int) -> bool:
     stored = stored_bytes(fragment)
     if plan.has_blobs or not stored:
         return False
+    return longest(stored, num_rows) <= LARGEST_BATCH_BYTES and num_rows * plan.row_bytes <= MAX_BYTES_OF_A_TABLE
+
+
+def longest(stored_bytes: int, num_rows: int) -> int:
+    """Returns an upper bound of the Arrow data of some rows of files of a size."""
     # rows may share a value of a dictionary, and values may be compressed
-    longest = max(num_rows, MAX_EXPANSION) * stored
-    return longest <= LARGEST_BATCH_BYTES and num_rows * plan.row_bytes <= MAX_BYTES_OF_A_TABLE
+    return max(num_rows, MAX_EXPANSION) * stored_bytes
 
 
 def are_few(plan: ReadPlan, fragment: OpenFragment, num_rows: int) -> bool:

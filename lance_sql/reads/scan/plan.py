@@ -150,7 +150,7 @@ class ReadPlan:
     @property
     def fields(self) -> tuple[Field, ...]:
         """Fields that are read, filter columns first."""
-        return self.together.fields
+        return self.together.fields if self.filter_fields else self.columns.fields
 
     @cached_property
     def tested(self) -> Mapping[str, Field]:
@@ -160,7 +160,7 @@ class ReadPlan:
     @property
     def to_read(self) -> FieldsToRead:
         """All fields, with the types of those in the result."""
-        return self.together.to_read
+        return self.together.to_read if self.filter_fields else self.columns.to_read
 
     @cached_property
     def key(self) -> object:
@@ -170,12 +170,12 @@ class ReadPlan:
     @property
     def row_bytes(self) -> float:
         """Arrow bytes per row by the types of the columns, without the bytes of strings and lists."""
-        return self.together.row_bytes
+        return self.together.row_bytes if self.filter_fields else self.columns.row_bytes
 
     @property
     def has_blobs(self) -> bool:
         """Whether values may be outside the data files."""
-        return self.together.has_blobs
+        return self.together.has_blobs if self.filter_fields else self.columns.has_blobs
 
     @cached_property
     def reads_nothing(self) -> bool:
@@ -190,7 +190,7 @@ class ReadPlan:
     @property
     def can_join(self) -> bool:
         """Whether columns of several fragments can be concatenated: each fragment has its own stored dictionaries."""
-        return self.together.can_join
+        return self.together.can_join if self.filter_fields else not self.columns.has_dictionaries
 
     @cached_property
     def steps(self) -> tuple[Sequence[Step], Predicate | None]:

@@ -12,7 +12,19 @@ import pyarrow as pa
 from lance_sql.errors import InvalidArgument
 from lance_sql.format.schema import Schema
 from lance_sql.reads.scan import lineage, read_ahead, read_shape
-from lance_sql.reads.scan.batches import Batch, Piece, are_small, cut, rows_per_batch
+from lance_sql.reads.scan.batches import (
+    FEW_ROWS,
+    FIRST_BATCH_ROWS,
+    LARGEST_BATCH_BYTES,
+    Batch,
+    Piece,
+    are_small,
+    cut,
+    grouped,
+    longest,
+    rows_per_batch,
+    stored_bytes,
+)
 from lance_sql.reads.scan.candidates import Candidates
 from lance_sql.reads.scan.plan import MAX_PREFETCHED, ReadPlan
 from lance_sql.reads.scan.projection import Columns, OutputColumn
@@ -123,9 +135,10 @@ def _read(
 ) -> tuple[pa.Table, U64]:
     plan = ReadPlan(snapshot.open_fragments, Columns.of(columns), None, (), ())
     order = np.full(len(wanted), -1, np.int64)
+    waits = plan.fragments.concurrency > 1
 
-    def pieces() -> Iterator[Batch]:
-        num_rows = 0
+    def pieces() -> Iterator[Piece]:
+        num_rows = most_bytes = 0
         for fragment, every_index, every_offset in locate(plan, snapshot, wanted):
             live = row_ranges.within(fragment.live_rows(), every_offset) if len(every_offset) else np.empty(0, np.bool_)
             index, offsets = every_index[live], every_offset[live]
@@ -136,22 +149,34 @@ def _read(
             num_rows += len(distinct)
             rows = row_ranges.from_sorted(distinct)
             if are_small(plan, fragment.fragment, len(distinct)):
-                yield [Piece(fragment, rows)]
+                # a few rows of several local fragments are read together
+                most_bytes += longest(stored_bytes(fragment.fragment), len(distinct))
+                is_few = not waits and len(distinct) <= FEW_ROWS and most_bytes <= LARGEST_BATCH_BYTES
+                most_bytes = most_bytes if is_few else 0
+                yield Piece(fragment, rows, is_few=is_few)
                 continue
             for part in cut(rows, rows_per_batch(read_shape.of(plan, fragment).row_bytes)):
-                yield [Piece(fragment, part)]
+                yield Piece(fragment, part)
 
-    waits = plan.fragments.concurrency > 1
-    # near rows are read in this thread: they are few
-    batches = read_ahead.ordered(
-        pieces(), partial(read, plan), keeps_all=True, waits=waits, is_light=lambda _: not waits
-    )
-    taken = [batch for batch in batches if batch is not None]
+    batches = grouped(pieces()) if plan.can_join else ([piece] for piece in pieces())
+    taken = [batch for batch in _read_batches(plan, batches, len(wanted)) if batch is not None]
     missing = wanted[order < 0]
     if not columns:
         return pa.Table.from_batches([record_batch([], [], len(wanted))]), missing
     table = pa.Table.from_batches(taken, pa.schema([column.arrow for column in columns]))
     return (_in_order(table, order) if len(wanted) and len(missing) == 0 else table), missing
+
+
+def _read_batches(plan: ReadPlan, batches: Iterable[Batch], num_rows: int) -> Iterator[pa.RecordBatch | None]:
+    """Reads batches in order, those of local tables in this thread."""
+    if plan.fragments.concurrency <= 1 and num_rows <= FIRST_BATCH_ROWS:
+        with read_ahead.consumers:
+            yield from [read(plan, batch) for batch in batches]
+        return
+    waits = plan.fragments.concurrency > 1
+    yield from read_ahead.ordered(
+        batches, partial(read, plan), keeps_all=True, waits=waits, is_light=lambda _: not waits
+    )
 
 
 def parts(
@@ -179,10 +204,9 @@ def parts(
 
 def _row_bytes(plan: ReadPlan, fragment: OpenFragment, num_rows: int) -> float:
     """Returns the approximate Arrow bytes of a row; of few rows an upper bound, which opens no column."""
-    files = fragment.fragment.files
-    stored = sum(file.size_bytes for file in files)
+    stored = stored_bytes(fragment.fragment)
     # no value is longer than its file
-    is_bound = not plan.has_blobs and stored * num_rows <= MAX_PART_BYTES and all(file.size_bytes for file in files)
+    is_bound = not plan.has_blobs and 0 < stored * num_rows <= MAX_PART_BYTES
     return stored if is_bound else read_shape.of(plan, fragment).row_bytes
 
 

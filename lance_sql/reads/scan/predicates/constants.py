@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -52,6 +53,7 @@ Constant: TypeAlias = bool | int | float | np.float32 | Decimal | str | bytes | 
 MAX_EXPONENT: Final = 400
 
 
+@lru_cache(maxsize=1024)
 def plain_type(type: pa.DataType) -> pa.DataType:
     """Returns the type of a column's values in comparisons: no dictionary, extension, half or short width."""
     type = kinds.decoded(type)

@@ -43,7 +43,7 @@ def from_sql(text: str, schema: pa.Schema, *, table: str = "the table") -> Predi
         raise InvalidArgument(f"Cannot read the filter {text!r}: {_reason(error)}") from error
     except RecursionError:
         raise UnsupportedFeature("The filter is nested too deeply") from None
-    if node.find(sqlglot.exp.RegexpLike) and any("~" in token.text for token in _operators(text)):
+    if "~" in text and node.find(sqlglot.exp.RegexpLike) and any("~" in token.text for token in _operators(text)):
         # the parser converts it to regexp_matches, which also matches a part of the text
         raise UnsupportedFeature("The operator ~ is not supported in a filter: write regexp_full_match(column, '...')")
     try:
