@@ -200,7 +200,8 @@ def wide(type: pa.DataType) -> pa.DataType:
 
 def members(type: pa.DataType) -> list[pa.Field]:
     """Returns the fields inside a type: members of a struct, items of lists, entries of a map; none for others."""
-    return [type.field(number) for number in range(type.num_fields)] if kind(type).make is not None else []
+    count = type.num_fields
+    return [type.field(number) for number in range(count)] if count and kind(type).make is not None else []
 
 
 def with_members(type: pa.DataType, changed: Sequence[pa.Field]) -> pa.DataType:

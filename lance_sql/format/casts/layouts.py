@@ -27,6 +27,8 @@ def _plain_type(type: pa.DataType) -> pa.DataType:
     if pa.types.is_run_end_encoded(type):
         return _plain_type(type.value_type)
     fields = kinds.members(type)
+    if not fields:
+        return type
     members = [field.with_type(_plain_type(field.type)) for field in fields]
     if pa.types.is_list_view(type):
         return pa.list_(members[0])

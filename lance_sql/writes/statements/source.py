@@ -56,11 +56,11 @@ def is_typed(data: object) -> bool:
 
 def _reader(data: Any, schema: pa.Schema | None, table: pa.Schema | None) -> pa.RecordBatchReader:
     read_once.check(data)
+    if isinstance(data, pa.RecordBatchReader):
+        return pa.RecordBatchReader.from_batches(data.schema, from_start(data))
     instead = instead_of(data)
     if instead is not None:
         raise InvalidArgument(f"Cannot read rows from {type(data).__name__!r}: {instead}")
-    if isinstance(data, pa.RecordBatchReader):
-        return pa.RecordBatchReader.from_batches(data.schema, from_start(data))
     if isinstance(data, pa.RecordBatch):
         return pa.RecordBatchReader.from_batches(data.schema, [data])
     if frames.is_of(data, "pandas", "DataFrame"):
