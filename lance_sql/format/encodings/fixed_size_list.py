@@ -6,33 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from lance_sql.errors import CorruptFile, UnsupportedFeature
+from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.encodings import flat
 from lance_sql.format.encodings.blocks import FixedWidth, Lists
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Starts, log2_items
-from lance_sql.format.encodings.tree import Constant, Encoding, FixedSizeList, Flat
+from lance_sql.format.encodings.tree import Encoding, FixedSizeList, Flat
 from lance_sql.values.arrays import BoolMask
-
-MAX_ITEMS = 1 << 32
-"""Maximum items of one value over all levels; more count as damage."""
-
-
-def levels(encoding: FixedSizeList) -> tuple[list[FixedSizeList], Encoding]:
-    """Returns the nested lists from the outside, and the encoding of the innermost items."""
-    lists: list[FixedSizeList] = []
-    inner: Encoding = encoding
-    num_items = 1
-    while isinstance(inner, FixedSizeList):
-        lists.append(inner)
-        num_items *= inner.dimension
-        if num_items > MAX_ITEMS:
-            raise CorruptFile(f"a fixed-size list of {num_items} items is not possible")
-        inner = inner.values
-    if isinstance(inner, Constant) and inner.value is None:
-        return lists, inner
-    if not isinstance(inner, Flat):
-        raise UnsupportedFeature(f"fixed-size lists of items encoded as {inner} are not supported")
-    return lists, inner
 
 
 def shape(lists: Lists) -> tuple[list[Lists], FixedWidth, FixedSizeList]:

@@ -1,4 +1,4 @@
-"""Encoding of full-zip pages: each value directly after its levels. See `full_zip` for the layout."""
+"""Encoding of full-zip pages: each value directly after its levels. See `tree.FullZip` for the layout."""
 
 from dataclasses import dataclass
 

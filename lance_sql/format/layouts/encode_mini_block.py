@@ -1,4 +1,4 @@
-"""Encoding of mini-block pages: values and levels are split into chunks. See `mini_block` for the layout."""
+"""Encoding of mini-block pages: values and levels are split into chunks. See `tree.MiniBlock` for the layout."""
 
 import numpy as np
 import pyarrow as pa

@@ -86,10 +86,6 @@ class Chain:
         """Whether only structs are around the leaf, so that every table row has one of its values, or NULL."""
         return self.is_flat and not self.is_empty_struct
 
-    def is_never_null_around(self, layers: Layers) -> bool:
-        """Whether only structs are around the leaf, none of which is NULL in a page with `layers`."""
-        return self.is_in_structs and all(layer.num_levels == 0 for layer in layers[1:])
-
     def check(self, layers: Layers) -> None:
         """Raises CorruptFile unless a page with `layers` can hold the chain."""
         if self.is_empty_struct and layers == (Layer.NULLABLE_ITEM,):

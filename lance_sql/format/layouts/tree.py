@@ -74,7 +74,11 @@ class PageLayout:
 
 @dataclass(frozen=True, slots=True)
 class MiniBlock(PageLayout):
-    """Small chunks of values, each with its levels; see `mini_block`."""
+    """Small values in chunks of a few thousand, each chunk with its own levels.
+
+    Buffers of the page: chunk words, chunks, then a dictionary and a repetition index if the layout has them.
+    Source: message MiniBlockLayout.
+    """
 
     values: Encoding
     repetition: Encoding | None
@@ -89,7 +93,13 @@ class MiniBlock(PageLayout):
 
 @dataclass(frozen=True, slots=True)
 class FullZip(PageLayout):
-    """Levels and value, contiguous for each entry; see `full_zip`."""
+    """Large values, each directly after its levels: `[control word][length][value]`.
+
+    The control word contains `repetition << bits_def | definition` in 0, 1, 2 or 4 bytes; variable values have a
+    length. An entry without an item (a null or empty list) has only a control word. A null item of fixed width still
+    has its bytes; one of variable width has neither length nor bytes. A repetition index (buffer 1) contains the start
+    of each row, unless every entry has the same size. Source: message FullZipLayout.
+    """
 
     values: Encoding
     bits_rep: int
@@ -102,7 +112,7 @@ class FullZip(PageLayout):
 
 @dataclass(frozen=True, slots=True)
 class ConstantLayout(PageLayout):
-    """One scalar, or only nulls; see `constant`."""
+    """One scalar for every item, or only nulls, with any levels; see `encode_constant`."""
 
     inline_value: bytes | None
     repetition: Encoding | None
