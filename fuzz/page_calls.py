@@ -50,7 +50,7 @@ def _read_page(values: Values) -> None:
         end += len(each)
     at: Any = values["data_at"]
     if at is not None:
-        buffers.insert(at, (0, len(data)))
+        buffers.insert(max(0, min(at, len(buffers))), (0, len(data)))
     leaf, shape = _leaf(values)
     outer = _outer(values)
     index_bits = int(values["index_bits"])  # type: ignore[arg-type]  # never None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -214,11 +213,10 @@ def store_json(values: Values) -> None:
 
 
 def _number(text: str) -> object:
-    """The stored form of a number: integers of 64 bits, doubles, and null outside their range."""
+    """The stored form of a number: integers of 64 bits, and doubles."""
     if text.lstrip("-").isdigit() and -(2**63) <= int(text[:40]) < 2**64 and len(text) <= 20:
         return int(text)
-    value = float(text)
-    return value if math.isfinite(value) else None
+    return float(text)
 
 
 def read_row_ids(values: Values) -> None:
