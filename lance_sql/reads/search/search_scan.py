@@ -132,13 +132,16 @@ class SearchScan(RankedScan):
         """Yields the rows. Nothing is searched or read before the first batch is requested."""
         watch, snapshot = observing.begin("search"), self.rows.snapshot
         with at(table=snapshot.label):
-            found = self._passing(snapshot, self.ranking.addresses, self.rows.resolve, self._read)
-            batches = cut(found, self.batch_size, self.limit)
+            batches = cut(self._ranked(), self.batch_size, self.limit)
             if watch is not None:
                 watch.note(table=snapshot.store.uri, version=snapshot.version, query=self.rows.ranker.describe())
                 watch.note(columns=[column.name for column in self.columns], filter=self.rows.allowed)
                 batches = watch.over(batches)
             yield from batches
+
+    def _ranked(self) -> Iterator[pa.RecordBatch]:
+        """Yields the rows; searches when the first is requested, so that a failure of it is recorded as well."""
+        yield from self._passing(self.rows.snapshot, self.ranking.addresses, self.rows.resolve, self._read)
 
     def _read(self, columns: Sequence[OutputColumn], positions: I64) -> pa.RecordBatch:
         """Returns columns of the rows at some positions of the ranking."""
