@@ -133,7 +133,8 @@ def _modules() -> list[str]:
         *(
             name
             for name in found
-            if name.split(".")[1] in own and not {"__main__", "spark", "dbt", "object_store"} & set(name.split("."))
+            if name.split(".")[1] in own
+            and not {"__main__", "spark", "dbt", "harlequin", "object_store"} & set(name.split("."))
         ),
     ]
 

@@ -73,8 +73,8 @@ def modules() -> Iterator[ModuleType]:
         try:
             yield importlib.import_module(found.name)
         except ModuleNotFoundError as error:
-            # what only another version of DuckDB has, and dbt
-            if error.name != "duckdb._sources" and not (error.name or "").startswith("dbt"):
+            # what only another version of DuckDB has, and tools
+            if error.name != "duckdb._sources" and not (error.name or "").startswith(("dbt", "harlequin")):
                 raise
     yield lance_sql
 
