@@ -12,8 +12,8 @@ namespace lance {
 
 // Rows of columns of one file, whose pages with some of the rows are open.
 struct MappedRows {
-    Bytes content;                     // of the whole file
-    std::optional<std::string> path;   // in the local file system, for rows that are far apart
+    Bytes content;                    // of the whole file
+    std::optional<std::string> path;  // in the local file system, for rows that are far apart
     std::vector<const ColumnReader*> columns;
     Ranges rows{{}, 0};
 };
