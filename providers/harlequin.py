@@ -34,7 +34,7 @@ class _Session(DuckDbConnection):  # type: ignore[misc]  # harlequin has no type
             ) from error
 
 
-class Adapter(DuckDbAdapter):  # type: ignore[misc]
+class Adapter(DuckDbAdapter):  # type: ignore[misc]  # as above
     """The adapter, under the name `lance`. Its arguments are Lance tables, folders of them and databases of DuckDB; it
     has no options, and object stores are configured by their environment variables."""
 
