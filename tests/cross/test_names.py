@@ -348,15 +348,19 @@ def _cursor(world: World, name: str) -> Check:
     return check
 
 
-def _rule(world: World, name: str) -> Check:
-    world.table.latest().rules.set(name, "id > 0")
+def _rule(set: Callable[[World, str], object], drop: Callable[[World, str], object]) -> Door:
+    def act(world: World, name: str) -> Check:
+        set(world, name)
 
-    def check() -> None:
-        assert list(world.table.latest().rules.list()) == [name]
-        assert world.table.latest().rules.check([name]).is_kept
-        world.table.latest().rules.drop(name)
+        def check() -> None:
+            assert list(world.table.latest().rules.list()) == [name]
+            assert world.table.latest().rules.check([name]).is_kept
+            drop(world, name)
+            assert not world.table.latest().rules.list()
 
-    return check
+        return check
+
+    return act
 
 
 def _index(world: World, name: str) -> Check:
@@ -436,7 +440,14 @@ DOORS: dict[str, Door] = {
     "create_branch": _branch(lambda world, name: world.table.branches.create(name)),
     "CREATE BRANCH": _branch(_statement("ALTER TABLE '{path}' CREATE BRANCH {name}")),
     "cursor": _cursor,
-    "set_rule": _rule,
+    "set_rule": _rule(
+        lambda world, name: world.table.latest().rules.set(name, "id > 0"),
+        lambda world, name: world.table.latest().rules.drop(name),
+    ),
+    "ADD CONSTRAINT": _rule(
+        _statement("ALTER TABLE '{path}' ADD CONSTRAINT {name} CHECK (id > 0)"),
+        _statement("ALTER TABLE '{path}' DROP CONSTRAINT {name}"),
+    ),
     "create_index": _index,
     "txn_app_id": _application,
     "write a dict": _column(lambda world, name: lance_sql.write({"x": [1], name: [7]}, world.root / "column.lance")),

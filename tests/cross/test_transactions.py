@@ -82,6 +82,7 @@ _DOORS = [
         "COPY (FROM source) TO 'u.lance' (FORMAT lance)",
         "ALTER TABLE 't.lance' CREATE TAG x",
         "ALTER TABLE 't.lance' ADD COLUMN b INTEGER",
+        "ALTER TABLE 't.lance' ADD CONSTRAINT c CHECK (id > 0)",
         "ALTER TABLE 't.lance' RENAME TO 'u.lance'",
         "VACUUM 't.lance' RETAIN 0 HOURS",
         "OPTIMIZE 't.lance'",
