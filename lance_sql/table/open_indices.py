@@ -82,14 +82,18 @@ class OpenIndices:
         self._moves: list[FragmentReuse | LanceError] | None = None
 
     def take_over(self, earlier: OpenIndices) -> None:
-        """Takes over the open segments that another version of the same folder has as well, if their files are
-        unchanged as far as the store can detect that."""
-        was, now = earlier._files.location, self._files.location
-        if was.store is not now.store or was.base_paths != now.base_paths:
-            return
+        """Takes over the open segments of the same table that another version has as well, if their files are unchanged
+        as far as the store can detect that.
+
+        earlier: of the same branch of the same table
+        """
         for segment in self.segments:
             held = earlier._open.peek((segment.uuid, segment.base_id))
-            if held is not None and held.files and all(file.is_unchanged for file in held.files):
+            if held is None or not held.files or segment.base_id is not None:
+                continue
+            # through the store of this version, which from now on compares the files with what they were
+            store = self._files.location.store
+            if all(file.is_unchanged(store) for file in held.files):
                 self._open.keep((segment.uuid, segment.base_id), held)
 
     @property

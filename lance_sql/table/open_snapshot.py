@@ -6,7 +6,6 @@ Recently opened local versions stay open, so that opening the same version again
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
@@ -17,7 +16,7 @@ from lance_sql.store import LocalStore, Store
 from lance_sql.store.access import Access
 from lance_sql.table import address, location, versions
 from lance_sql.table.files import LEARNS
-from lance_sql.table.recent_snapshots import RecentSnapshots
+from lance_sql.table.recent_snapshots import Key, RecentSnapshots
 from lance_sql.table.snapshot import Snapshot, read_manifest
 from lance_sql.table.version_names import split_name
 from lance_sql.table.versions import VersionFile, VersionLike
@@ -83,6 +82,7 @@ def _open(
         access=access,
         use_indices=use_indices,
         learning=learning,
+        earlier=_RECENT.neighbor(key) if key is not None else None,
     )
     try:
         of_branch = snapshot.manifest.branch is not None and found_branch is None
@@ -143,7 +143,7 @@ def _key(
     access: Access,
     use_indices: bool,
     learning: Learning,
-) -> Hashable | None:
+) -> Key | None:
     """Returns the cache key of a snapshot; None if it is never cached."""
     # learned statistics of a folder are saved when the version is no longer in use; on Windows, mapped files cannot
     # be removed
@@ -151,7 +151,7 @@ def _key(
         return None
     if access.identity is None:
         return None
-    return uri, store.root, branch, file.path, access, use_indices, learning
+    return Key((uri, store.root, branch, access, use_indices, learning), file.path)
 
 
 def close_unused() -> None:

@@ -5,6 +5,8 @@ read from a version (footers, pages, row ids, indices) and values derived from i
 files has changed.
 
     arguments of open_snapshot    -->    the snapshot, if every file that it has read is unchanged
+
+Another version of the same place starts with the open indices of the last one.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from lance_sql.runtime import caches
 from lance_sql.store import LocalStore, Store
@@ -38,6 +40,17 @@ class Reusable(Protocol):
         ...
 
 
+class Key(NamedTuple):
+    """The version that arguments of `open_snapshot` name.
+
+    place: a branch of a table, and how it is opened
+    manifest_path: of the version
+    """
+
+    place: Hashable
+    manifest_path: str
+
+
 S = TypeVar("S", bound=Reusable)
 
 
@@ -58,23 +71,29 @@ class RecentSnapshots(Generic[S]):
 
     def _start(self) -> None:
         self._lock = Lock()
-        self._snapshots: OrderedDict[Hashable, S] = OrderedDict()
+        self._snapshots: OrderedDict[Key, S] = OrderedDict()
 
-    def get(self, key: Hashable) -> S | None:
+    def get(self, key: Key) -> S | None:
         """Returns the snapshot, if it is equal to one opened now."""
         snapshot = self._snapshots.get(key)
         if snapshot is None:
             return None
         stores = _local_stores(snapshot)
-        is_current = stores is not None and all(store.is_as_read() for store in stores)
+        if stores is None or not all(store.is_as_read() for store in stores):
+            return None
         with self._lock:
-            if is_current and key in self._snapshots:
+            if key in self._snapshots:
                 self._snapshots.move_to_end(key)
-            elif self._snapshots.get(key) is snapshot:
-                del self._snapshots[key]
-        return snapshot if is_current else None
+        return snapshot
 
-    def keep(self, key: Hashable, snapshot: S) -> None:
+    def neighbor(self, key: Key) -> S | None:
+        """Returns the snapshot of the same place that was opened last, current or not; None without any."""
+        for each, snapshot in reversed(self._snapshots.copy().items()):
+            if each.place == key.place:
+                return snapshot
+        return None
+
+    def keep(self, key: Key, snapshot: S) -> None:
         """Caches a snapshot that was just opened."""
         # freeing snapshots may run Python code, which must not need the lock
         dropped: list[S] = []

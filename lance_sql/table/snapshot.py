@@ -47,6 +47,7 @@ class Snapshot:
     commit_properties: of the commit that made the version, if this process has just made it; otherwise None, and
         `transaction` reads them
     commit_id: of the commit expected in the manifest, if it was read before; else None
+    earlier: another version of the branch, whose open indices this one takes over if their files are unchanged
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Snapshot:
         learning: Learning = LEARNS,
         commit_properties: Mapping[str, str] | None = None,
         commit_id: CommitId | None = None,
+        earlier: Snapshot | None = None,
     ) -> None:
         self._commit_id = commit_id
         self.uri = uri
@@ -81,7 +83,9 @@ class Snapshot:
         self._indices: tuple[IndexSegment, ...] | None = None
         self._open_indices: OpenIndices | None = None
         # of another version, until this one opens its own
-        self._earlier_indices: OpenIndices | None = None
+        self._earlier_indices: OpenIndices | None = (
+            None if earlier is None else earlier._open_indices or earlier._earlier_indices
+        )
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Callable[..., Snapshot], tuple[Any, ...]]:
@@ -280,9 +284,7 @@ class Snapshot:
 
         commit_id: of the commit that made it, if known
         """
-        made = Snapshot(*self._stores, file, **self._opened_as, commit_id=commit_id)
-        made._earlier_indices = self._open_indices or self._earlier_indices
-        return made
+        return Snapshot(*self._stores, file, **self._opened_as, commit_id=commit_id, earlier=self)
 
     def proposed(self, manifest: Manifest, file: VersionFile) -> Snapshot:
         """Returns a version that is not committed yet. Scans of it do not use indices.
@@ -302,9 +304,9 @@ class Snapshot:
             **self._opened_as,
             commit_properties=dict(properties or {}),
             commit_id=self._commit_id,
+            earlier=self,
         )
         made._manifest, made._mark = self._manifest, self._mark
-        made._earlier_indices = self._open_indices or self._earlier_indices
         return made
 
     def siblings(self) -> list[Snapshot]:

@@ -19,7 +19,7 @@ from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.runtime import caches
 from lance_sql.store import LocalStore, MemoryStore, Store, file_statuses
 from lance_sql.table import open_snapshot, table_folders
-from lance_sql.table.recent_snapshots import RecentSnapshots
+from lance_sql.table.recent_snapshots import Key, RecentSnapshots
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="versions are opened anew on this system")
 
@@ -183,6 +183,10 @@ def test_a_table_with_files_at_another_place_is_opened_anew(path: Path, tmp_path
     assert lance_sql.open(tmp_path / "clone.lance").snapshot is not clone.snapshot
 
 
+def key(number: int) -> Key:
+    return Key("a table", f"_versions/{number}.manifest")
+
+
 class Opened:
     """What stands for a snapshot."""
 
@@ -199,24 +203,36 @@ def test_as_many_are_kept_as_there_is_room_for(tmp_path: Path) -> None:
     recent = RecentSnapshots[Opened](most_snapshots=3, most_bytes=100)
     opened = [Opened.below(tmp_path) for _ in range(5)]
     for number in range(4):
-        recent.keep(number, opened[number])
-    assert [recent.get(number) for number in range(4)] == [None, *opened[1:4]]
+        recent.keep(key(number), opened[number])
+    assert [recent.get(key(number)) for number in range(4)] == [None, *opened[1:4]]
     # the newest may be large
     opened[3].num_bytes = 1000
-    assert recent.get(3) is opened[3]
-    recent.keep(4, opened[4])
-    assert [recent.get(number) for number in range(5)] == [None, None, None, None, opened[4]]
+    assert recent.get(key(3)) is opened[3]
+    recent.keep(key(4), opened[4])
+    assert [recent.get(key(number)) for number in range(5)] == [None, None, None, None, opened[4]]
     assert recent.usage() == caches.Usage(1, None, 3, None)
     recent.clear()
-    assert recent.get(4) is None
+    assert recent.get(key(4)) is None
 
 
 def test_stores_without_identities_have_no_recent_snapshots(tmp_path: Path) -> None:
     recent = RecentSnapshots[Opened]()
-    for key, opened in enumerate([Opened(1), Opened(1, (LocalStore(tmp_path), MemoryStore({})))]):
-        recent.keep(key, opened)
-        assert recent.get(key) is None
-    assert recent.usage().entries == 0
+    for number, opened in enumerate([Opened(1), Opened(1, (LocalStore(tmp_path), MemoryStore({})))]):
+        recent.keep(key(number), opened)
+        assert recent.get(key(number)) is None
+
+
+def test_the_neighbor_is_the_last_one_of_the_same_place(tmp_path: Path) -> None:
+    recent = RecentSnapshots[Opened]()
+    opened = [Opened.below(tmp_path) for _ in range(3)]
+    for number in range(2):
+        recent.keep(key(number), opened[number])
+    recent.keep(Key("another table", key(2).manifest_path), opened[2])
+    assert recent.neighbor(key(2)) is opened[1]
+    assert recent.neighbor(key(1)) is opened[1]
+    assert recent.get(key(0)) is opened[0]
+    assert recent.neighbor(key(2)) is opened[0]
+    assert recent.neighbor(Key("a third table", "")) is None
 
 
 def test_it_is_let_go_of_with_all_else(path: Path) -> None:
@@ -269,6 +285,6 @@ def test_few_files_stay_mapped(tmp_path: Path) -> None:
     for number, store in enumerate(stores):
         for name in ("a", "b"):
             store.mapped(name)
-        recent.keep(number, Opened(1, (store,)))
+        recent.keep(key(number), Opened(1, (store,)))
     # the newest, which is not counted, and one more
-    assert [recent.get(number) is not None for number in range(4)] == [False, False, True, True]
+    assert [recent.get(key(number)) is not None for number in range(4)] == [False, False, True, True]

@@ -81,10 +81,9 @@ class IndexFile:
         self._identity = self._identity or file.bytes.identity
         return file
 
-    @property
-    def is_unchanged(self) -> bool:
-        """Whether the file is the one that was read first, as far as its store can detect that."""
-        return self._identity is not None and self._store.identity(self.path) == self._identity
+    def is_unchanged(self, store: Store) -> bool:
+        """Whether a store has the file that was read first, as far as it can detect that."""
+        return self._identity is not None and store.identity(self.path) == self._identity
 
     @cached_property
     def _schema(self) -> Schema:

@@ -6,12 +6,15 @@ digits fit 64 bits.
 """
 
 from collections.abc import Iterable, Mapping
+from enum import Enum, auto
+from typing import Final
 
 import pyarrow as pa
 
 from lance_sql.format.file.leaves import is_leaf
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.format.schema.types import is_json
+from lance_sql.table.known_files import KnownFiles
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.snapshot import Snapshot
 from lance_sql.values import kinds
@@ -21,6 +24,9 @@ MAX_DICTIONARY_ITEMS = 10_000
 
 MAX_FILES = 512
 """Limit of data files for text columns, because every footer must be read."""
+
+_BYTES: Final = 512
+"""Approximate memory of a cached entry."""
 
 
 def compact_types(snapshot: Snapshot) -> Mapping[str, pa.DataType]:
@@ -50,10 +56,46 @@ def _with_dictionaries(fields: list[Field], fragments: Iterable[OpenFragment]) -
     remaining = dict.fromkeys(fields, False)
     for fragment in fragments:
         for field in list(remaining):
-            for column in fragment.columns_of(field):
-                has_dictionaries = column.has_dictionaries(MAX_DICTIONARY_ITEMS)
-                if has_dictionaries is None:
+            match _pages_of(field, fragment):
+                case _Pages.OTHER:
                     remaining.pop(field)
-                else:
-                    remaining[field] |= has_dictionaries
+                case _Pages.DICTIONARIES:
+                    remaining[field] = True
     return [field for field, has_dictionary in remaining.items() if has_dictionary]
+
+
+class _Pages(Enum):
+    """The pages of a text column in a file: each has one value; some have a small dictionary or short texts; or some
+    have neither."""
+
+    CONSTANT = auto()
+    DICTIONARIES = auto()
+    OTHER = auto()
+
+
+_KNOWN: Final = KnownFiles[_Pages]("pages of text columns", 1 << 20, lambda _: _BYTES)
+
+
+def _pages_of(field: Field, fragment: OpenFragment) -> _Pages:
+    """Returns the kind of the pages of a text column in a fragment. Opens the file the first time.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    number = fragment.listed.file_number(field.id)
+    if number is None:
+        return _Pages.CONSTANT
+    store, path = fragment.files.resolve(fragment.fragment.files[number])
+    # of version 0.1, a column has the id of its field
+    part = fragment.listed.files[number].columns.get(field.id, field.id)
+    return _KNOWN.get(store, path, lambda: _read_pages(field, fragment), part=part)
+
+
+def _read_pages(field: Field, fragment: OpenFragment) -> _Pages:
+    found = _Pages.CONSTANT
+    for column in fragment.columns_of(field):
+        has_dictionaries = column.has_dictionaries(MAX_DICTIONARY_ITEMS)
+        if has_dictionaries is None:
+            return _Pages.OTHER
+        if has_dictionaries:
+            found = _Pages.DICTIONARIES
+    return found
