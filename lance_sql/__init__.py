@@ -96,6 +96,13 @@ def _forget_cached() -> Callable[..., Any]:
     return forget_cached
 
 
+def _old_files() -> Callable[..., Any]:
+    from lance_sql.format.old_files.opening import Opening
+
+    implementation: Callable[..., Any] = Opening
+    return implementation
+
+
 def _read_checksums() -> Callable[..., Any]:
     from lance_sql.table.checksums import read_new
 
@@ -110,6 +117,7 @@ def _write() -> Callable[..., Any]:
 
 ports.ENFORCE_RULES.connect(_enforce_rules)
 ports.FORGET_CACHED.connect(_forget_cached)
+ports.OLD_FILES.connect(_old_files)
 ports.READ_CHECKSUMS.connect(_read_checksums)
 ports.SQL_EXPRESSIONS.connect(_sql_expressions)
 ports.WRITE.connect(_write)

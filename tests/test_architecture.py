@@ -35,7 +35,14 @@ FLOORS = (
     "runtime",
 )
 INSIDE = {
-    "format": ("index_files", "file", "layouts", "encodings casts", "schema", "text_analysis file_versions proto"),
+    "format": (
+        "index_files old_files",
+        "file",
+        "layouts",
+        "encodings casts",
+        "schema",
+        "text_analysis file_versions proto",
+    ),
     "reads": ("search mem_wal polars_source", "scan", "arrow_dataset write_ahead_log"),
     "writes": ("physical_layout", "statements", "commit"),
     "changes": ("publishing", "contracts", "modules of the feed"),

@@ -33,6 +33,8 @@ ENFORCE_RULES: Final = Port()
 """`changes.contracts.enforcement.enforce`, which reads rows and changes; called by each commit."""
 FORGET_CACHED: Final = Port()
 """`store.cached.forget_cached`, which removes the cached bytes of a file that proved damaged; called by its error."""
+OLD_FILES: Final = Port()
+"""`format.old_files.opening.Opening`; called by readers and writers of files 0.1 and 2.0."""
 READ_CHECKSUMS: Final = Port()
 """`table.checksums.read_new`; called by stores that compare what they read."""
 SQL_EXPRESSIONS: Final = Port()

@@ -16,7 +16,6 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.file.blob_v2 import DESCRIPTOR, BlobSource
-from lance_sql.format.file.dictionaries import read_values
 from lance_sql.format.file.learned import Learning
 from lance_sql.format.file.leaves import Leaf
 from lance_sql.format.file.opening import Listed, open_column
@@ -204,6 +203,9 @@ class TableFiles:
         return self._dictionaries.get_or_make(field.id, lambda: self._read_dictionary(field))
 
     def _read_dictionary(self, field: Field) -> pa.Array:
+        # few tables have files of version 0.1
+        from lance_sql.format.old_files.dictionaries import read_values
+
         store, path = self.location.store, self.location.manifest_path
         with at(table=self.label, file=path):
             file_size, _ = store.tail(path, 0)

@@ -1,7 +1,5 @@
-"""Conversion between values and buffers: one codec per file, one tree of encodings for every file version.
+"""Encoding of values as buffers: one codec per file, and one tree of encodings. The kernels decode.
 
-An encoding occurs in several contexts. *Mini-block*: the value buffers of the chunks of a page, a row range at a time
-(`Chunks` of the kernels). *Per-value*: the values of a full-zip page, already without their frames. *Block*: one
-buffer, such as a dictionary. *Stored*: a buffer that a tree refers to, or a part of it (`stored`). `codecs` contains
-the tables from encoding to codec; a codec returns blocks (`blocks`).
+An encoding occurs in several contexts. *Mini-block*: the value buffers of the chunks of a page. *Per-value*: the values
+of a full-zip page, without their frames. *Block*: one buffer, such as a dictionary. Codecs take blocks (`blocks`).
 """

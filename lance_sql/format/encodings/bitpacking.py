@@ -9,19 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import FixedWidth
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, uniform_starts
-from lance_sql.format.encodings.tree import Bitpacked, InlineBitpacking, OutOfLineBitpacking
+from lance_sql.format.encodings.tree import InlineBitpacking
 from lance_sql.values.arrays import I64, U8
 
 GROUP = 1024
 LOG2_GROUP = 10
-
-MAX_ZEROS = 1 << 24
-"""Limit of values of 0 bits, which take no bytes, in one block; more count as damage."""
-
-_UNPACKED_VALUES = 1 << 16
 
 
 def chunks(values: FixedWidth) -> ChunkCodec:
@@ -75,37 +69,3 @@ def width(values: FixedWidth) -> int:
 
 def _group_bytes(widths: U8, word_bits: int) -> I64:
     return word_bits // 8 + 128 * widths.astype(np.int64)
-
-
-def out_of_line_block(encoding: OutOfLineBitpacking, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """Decodes groups of one width; the last, short group may be stored unpacked."""
-    if encoding.num_bits == 0 and num_values > MAX_ZEROS:
-        raise CorruptFile(f"{num_values} values of 0 bits")
-    needed = num_values // GROUP * 128 * encoding.num_bits
-    if data.size < needed:
-        raise CorruptFile(f"{num_values} values of {encoding.num_bits} bits need {needed} bytes, found {data.size}")
-    out = pa.allocate_buffer(num_values * encoding.word_bits // 8)
-    _kernels.unpack(data, encoding.word_bits, encoding.num_bits, num_values, out)
-    return FixedWidth(num_values, encoding.word_bits, out)
-
-
-def side_by_side(encoding: Bitpacked, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """Decodes adjacent words; a signed word is extended by its highest bit.
-
-    raises: CorruptFile if `data` is too short for them
-    """
-    word, width = encoding.word_bits, encoding.num_bits
-    if data.size * 8 < num_values * width:
-        raise CorruptFile(f"{num_values} values of {width} bits in {data.size} bytes")
-    packed = np.frombuffer(data, np.uint8)
-    out = np.empty((num_values, word // 8), np.uint8)
-    # a few values at a time, because each unpacked bit takes a byte
-    for start in range(0, num_values, _UNPACKED_VALUES):
-        count = min(_UNPACKED_VALUES, num_values - start)
-        part = packed[start * width // 8 : ((start + count) * width + 7) // 8]
-        bits = np.zeros((count, word), np.uint8)
-        bits[:, :width] = np.unpackbits(part, count=count * width, bitorder="little").reshape(count, width)
-        if encoding.is_signed:
-            bits[:, width:] = bits[:, width - 1 : width]
-        out[start : start + count] = np.packbits(bits, axis=1, bitorder="little")
-    return FixedWidth(num_values, word, pa.py_buffer(out))

@@ -13,14 +13,7 @@ from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.encodings import bitpacking, general, variable
 from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth, VariableWidth
 from lance_sql.format.encodings.preferences import Preferences
-from lance_sql.format.encodings.tree import (
-    Compression,
-    Encoding,
-    Flat,
-    General,
-    OutOfLineBitpacking,
-    Variable,
-)
+from lance_sql.format.encodings.tree import Compression, Encoding, Flat, General, OutOfLineBitpacking, Variable
 from lance_sql.format.file_versions import PageRules
 from lance_sql.values.arrays import BoolMask
 

@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile
 from lance_sql.format.encodings.blocks import FixedWidth
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
 from lance_sql.format.encodings.tree import Flat
@@ -41,16 +40,3 @@ def parts(data: pa.Buffer, bits_per_value: int, starts: Starts) -> Parts:
     out = pa.allocate_buffer(int(out_starts[-1]))
     _kernels.align_bits(data, bits_per_value, int(starts[-1]), starts, out_starts, out)
     return Parts(out, out_starts)
-
-
-def block(encoding: Flat, data: pa.Buffer, num_values: int) -> FixedWidth:
-    """Returns the first `num_values` values of `data`, without a copy.
-
-    raises: CorruptFile if `data` is too short for them
-    """
-    needed = (num_values * encoding.bits_per_value + 7) // 8
-    if data.size < needed:
-        raise CorruptFile(
-            f"{num_values} values of {encoding.bits_per_value} bits need {needed} bytes, found {data.size}"
-        )
-    return FixedWidth(num_values, encoding.bits_per_value, data.slice(0, needed))

@@ -1,14 +1,12 @@
 """Packed structs: the fields of a row contiguously."""
 
-from itertools import pairwise
-
 import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.encodings import fixed_size_list, variable
-from lance_sql.format.encodings.blocks import Block, FixedWidth, Lists, Struct, VariableWidth
+from lance_sql.format.encodings.blocks import FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.format.encodings.chunked import ChunkCodec, ChunkedValues, Parts, Starts, log2_items
 from lance_sql.format.encodings.tree import Flat, PackedField, PackedStruct, Variable, VariablePackedStruct
 from lance_sql.values.arrays import I64
@@ -76,13 +74,3 @@ def _zip_cells(pieces: list[tuple[pa.Buffer, I64, I64]], num_rows: int) -> Varia
         _kernels.scatter_ranges(data, starts, lengths, at, out)
         at += lengths
     return VariableWidth(num_rows, 64, pa.py_buffer(offsets), out)
-
-
-def split_rows(rows: FixedWidth, field_bits: tuple[int, ...]) -> Struct:
-    """Splits rows into their adjacent fields, each a number of whole bytes."""
-    table = np.frombuffer(rows.data, np.uint8).reshape(rows.num_values, rows.bits_per_value // 8)
-    edges = np.cumsum([0, *(width // 8 for width in field_bits)]).tolist()
-    fields: list[Block] = []
-    for width, (start, end) in zip(field_bits, pairwise(edges), strict=True):
-        fields.append(FixedWidth(rows.num_values, width, pa.py_buffer(np.ascontiguousarray(table[:, start:end]))))
-    return Struct(rows.num_values, tuple(fields))

@@ -1,11 +1,7 @@
-"""The encodings of the format as values: one tree of frozen dataclasses for every file version.
+"""The encodings of the format as values: a tree of frozen dataclasses.
 
-A page describes the conversion of its values to buffers by such a tree. File versions spell it differently
-(`wire_v2_0`, `wire_v2_1`; version 0.1 does not store it at all, see `format.layouts.plain`). Codecs see
-only the tree.
-
-File versions up to 2.0 have no levels: NULLs, lists and strings are nodes of the tree as well, and its leaves name
-their buffer of the page (`Stored`).
+A page describes the conversion of its values to buffers by such a tree, and codecs see only the tree. `wire_v2_1` has
+its messages. Pages of files up to 2.0 have more nodes: see `format.old_files.tree`.
 """
 
 import re
@@ -123,91 +119,6 @@ class VariablePackedStruct(Encoding):
     """Rows of a struct with some fields of variable length."""
 
     fields: tuple[PackedField, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Stored(Encoding):
-    """Values in one buffer of the page, by its number."""
-
-    buffer_index: int
-    values: Encoding
-
-
-@dataclass(frozen=True, slots=True)
-class Nullable(Encoding):
-    """Values with a bitmap in which a set bit is a valid value; NULLs have slots among the values."""
-
-    validity: Encoding
-    values: Encoding
-
-
-@dataclass(frozen=True, slots=True)
-class Bitpacked(Encoding):
-    """Words truncated to `num_bits` bits, adjacent from the least significant bit on."""
-
-    word_bits: int
-    num_bits: int
-    is_signed: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Binary(Encoding):
-    """Byte strings by their ends: string i is `bytes[end i - 1:end i]`, the first one begins at 0.
-
-    A NULL adds `null_adjustment` to its end.
-    """
-
-    ends: Encoding
-    bytes: Encoding
-    null_adjustment: int
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetBinary(Encoding):
-    """Byte strings by their offsets, one more than strings; empty ones are NULL if `empty_is_null`."""
-
-    offsets: Encoding
-    bytes: Encoding
-    empty_is_null: bool
-
-
-@dataclass(frozen=True, slots=True)
-class FixedSizeBinary(Encoding):
-    """Byte strings that all have `num_bytes` bytes."""
-
-    num_bytes: int
-    values: Encoding
-
-
-@dataclass(frozen=True, slots=True)
-class Dictionary(Encoding):
-    """Indices into `num_items` items."""
-
-    indices: Encoding
-    items: Encoding
-    num_items: int
-
-
-@dataclass(frozen=True, slots=True)
-class List(Encoding):
-    """Lists by their ends among `num_items` items of another column; a NULL adds `null_adjustment` to its end."""
-
-    ends: Encoding
-    null_adjustment: int
-    num_items: int
-
-
-@dataclass(frozen=True, slots=True)
-class OffsetList(Encoding):
-    """Lists by their offsets into `num_items` items of another column, one more than lists."""
-
-    offsets: Encoding
-    num_items: int
-
-
-@dataclass(frozen=True, slots=True)
-class StructHeader(Encoding):
-    """Structs whose members have their own columns; none is NULL, and nothing is stored."""
 
 
 def title(node: object) -> str:

@@ -15,14 +15,14 @@ import pyarrow as pa
 from google.protobuf.any_pb2 import Any
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.format.encodings import wire_v2_0
+from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.fsst import MAX_EXPANSION
-from lance_sql.format.encodings.tree import General, List, OffsetList
+from lance_sql.format.encodings.tree import General
 from lance_sql.format.file.footer import Footer, parse_entry
+from lance_sql.format.file.old_files import old_files
 from lance_sql.format.file.page_cache import KNOWN
 from lance_sql.format.layouts import wire_v2_1
-from lance_sql.format.layouts.tree import ArrayTree, Blob, ConstantLayout, FullZip, MiniBlock, PageLayout
+from lance_sql.format.layouts.tree import Blob, ConstantLayout, FullZip, MiniBlock, PageLayout
 from lance_sql.format.proto import encodings_v2_0_pb2, file_pb2
 from lance_sql.format.schema import Field, Schema
 from lance_sql.format.schema.fields import without_children
@@ -37,6 +37,9 @@ _MAX_SHARED_BYTES = 1024
 # Estimated memory of a parsed column: Python objects, plus a few bytes for each byte of the message.
 _COLUMN_BYTES = 2048
 _NUM_COPIES = 6
+
+# The message of a page without levels.
+_ARRAY = "lance.encodings.ArrayEncoding"
 
 
 @dataclass(frozen=True)
@@ -117,11 +120,6 @@ class ColumnMetadata:
     pages: tuple[PageMetadata, ...]
     encoding: bytes = b""
 
-    @property
-    def is_blob(self) -> bool:
-        """Whether the values are descriptors of bytes elsewhere in the file (file version 2.0)."""
-        return _is_blob(self.encoding)
-
     @cached_property
     def row_starts(self) -> I64:
         """First row of each page, then the number of rows: int64[pages + 1]."""
@@ -148,21 +146,6 @@ class ColumnMetadata:
         raises: CorruptFile, UnsupportedFeature
         """
         return max((page.items_per_row for page in self.pages), default=0.0)
-
-    @cached_property
-    def item_starts(self) -> I64:
-        """For a column of lists, the first item of each page, then the number of items: int64[pages + 1].
-
-        raises: CorruptFile if a page does not contain lists
-        """
-        counts = []
-        for number, page in enumerate(self.pages):
-            with at(page=number):
-                encoding = page.layout.encoding if isinstance(page.layout, ArrayTree) else None
-                if not isinstance(encoding, (List, OffsetList)):
-                    raise CorruptFile(f"a page of {type(encoding or page.layout).__name__} cannot hold lists")
-                counts.append(encoding.num_items)
-        return np.array([0, *accumulate(counts)], np.int64)
 
     @cached_property
     def num_bytes(self) -> int:
@@ -278,7 +261,7 @@ class MetadataV2:
             return said
         columns = (self.column(index) for index in range(self.num_columns))
         first = next((column.pages[0] for column in columns if column.pages), None)
-        return first is not None and isinstance(first.layout, ArrayTree)
+        return first is not None and Any.FromString(first.message).type_url.endswith(_ARRAY)
 
 
 def parse_column(data: pa.Buffer, file_size: int) -> ColumnMetadata:
@@ -334,19 +317,6 @@ def _column_encoding(is_blob: bool) -> bytes:
     return wrapped
 
 
-@lru_cache(maxsize=1024)
-def _is_blob(column_encoding: bytes) -> bool:
-    """Whether a ColumnEncoding of file version 2.0 marks blobs; later versions mark them in the page."""
-    wrapped = Any.FromString(column_encoding)
-    if wrapped.type_url.rpartition("/")[2] != "lance.encodings.ColumnEncoding":
-        return False
-    encoding = encodings_v2_0_pb2.ColumnEncoding.FromString(wrapped.value)
-    # statistics around a column do not change its pages
-    while encoding.WhichOneof("column_encoding") == "zone_index":
-        encoding = encoding.zone_index.inner
-    return bool(encoding.WhichOneof("column_encoding") == "blob")
-
-
 def parse_layout(encoding: bytes) -> PageLayout:
     """Parses the layout of a page encoding.
 
@@ -356,9 +326,8 @@ def parse_layout(encoding: bytes) -> PageLayout:
     match message.type_url.rpartition("/")[2]:
         case "lance.encodings21.PageLayout":
             return wire_v2_1.layout_from_wire(message.value)
-        case "lance.encodings.ArrayEncoding":
-            array = encodings_v2_0_pb2.ArrayEncoding.FromString(message.value)
-            return ArrayTree((), wire_v2_0.encoding_from_wire(array))
+        case name if name == _ARRAY:
+            return old_files().layout(message.value)
         case name:
             raise UnsupportedFeature(f"page encoding '{name}' is not supported")
 

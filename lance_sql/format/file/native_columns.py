@@ -19,7 +19,6 @@ from lance_sql import _kernels
 from lance_sql.errors import LanceError
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages, PageParts
-from lance_sql.format.layouts.array_tree import ArrayPage
 from lance_sql.format.layouts.form import Form, form_of
 from lance_sql.format.layouts.matching import TestedValues, ValueTest
 from lance_sql.format.layouts.nest import Chain, with_leaves
@@ -211,7 +210,7 @@ class NativeColumn:
             if number is not None:
                 parts = self._near(number, rows)
                 # a reader that needs the whole page is no help
-                is_left = len(parts) == 1 and self._pages is not None and isinstance(self._pages.get(number), ArrayPage)
+                is_left = len(parts) == 1 and self._pages is not None and number in self._pages
                 yield from ((None if is_left else form, part, several) for part in parts)
                 continue
             first, end = self.first_row(several[0]), self.first_row(several[-1] + 1)

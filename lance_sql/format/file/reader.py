@@ -3,8 +3,8 @@
 from lance_sql.errors import at
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.footer import LegacyFooter, parse_footer
-from lance_sql.format.file.metadata_v0_1 import LegacyMetadata
 from lance_sql.format.file.metadata_v2 import ColumnMetadata, MetadataV2
+from lance_sql.format.file.old_files import FileMetadata, old_files
 from lance_sql.format.file.page_cache import PageCache
 from lance_sql.format.file_versions import FileVersion
 from lance_sql.store import Store
@@ -40,9 +40,9 @@ class FileReader:
         self.bytes = FileBytes(store, path, size=size, table=table, has_short_end=has_short_end)
         with self.at():
             footer = parse_footer(self.bytes.size, self.bytes.tail)
-            self.metadata: LegacyMetadata | MetadataV2
+            self.metadata: FileMetadata
             if isinstance(footer, LegacyFooter):
-                self.metadata = LegacyMetadata(footer, self.bytes.read)
+                self.metadata = old_files().metadata(footer, self.bytes.read)
             else:
                 identity = None if self.bytes.is_in_memory else self.bytes.identity
                 self.metadata = MetadataV2(footer, self.bytes.read, identity)

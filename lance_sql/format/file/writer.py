@@ -30,8 +30,8 @@ from lance_sql.format.file.copied_pages import PageBytes
 from lance_sql.format.file.footer import serialize_footer
 from lance_sql.format.file.leaf_writer import LeafWriter
 from lance_sql.format.file.metadata_v2 import WrittenPage, serialize_column, serialize_descriptor
+from lance_sql.format.file.old_files import old_files
 from lance_sql.format.file.pages_to_write import ColumnsWriter, PageJob, with_numbers
-from lance_sql.format.file.path_writer import PathWriter
 from lance_sql.format.file.storable import check_storable
 from lance_sql.format.layouts.shredded import EncodedPage
 from lance_sql.format.schema import Field, Schema
@@ -266,7 +266,7 @@ class FileWriter:
         self, field: Field, first_column: int, page_bytes: int, put: Callable[[pa.Buffer], int]
     ) -> ColumnsWriter:
         if self._version.pages is None:
-            return PathWriter(field, first_column, page_bytes, put)
+            return old_files().columns_writer(field, first_column, page_bytes, put)
         return LeafWriter(field, first_column, page_bytes, put, self._version.pages)
 
 

@@ -20,7 +20,7 @@ from lance_sql.format.file import mapped_rows
 from lance_sql.format.file.kernel_columns import PlainColumn
 from lance_sql.format.file.leaves import is_leaf, leaves
 from lance_sql.format.file.mapped_rows import FileRows
-from lance_sql.format.file.metadata_v0_1 import LegacyMetadata
+from lance_sql.format.file.metadata_v2 import MetadataV2
 from lance_sql.format.file.opening import Listed, open_column
 from lance_sql.format.file.page_cache import KNOWN, CachedPage, PageCache
 from lance_sql.format.file.read_columns import Column, read_columns
@@ -117,7 +117,7 @@ class IndexFile:
     @property
     def loses_nulls(self) -> bool:
         """Whether NULLs of the file read as other values, as in version 0.1 of early releases."""
-        return isinstance(self._file.metadata, LegacyMetadata)
+        return not isinstance(self._file.metadata, MetadataV2)
 
     @property
     def num_rows(self) -> int:
@@ -157,7 +157,7 @@ class IndexFile:
         raises: CorruptFile if there is none with this number
         """
         with at(file=self.path):
-            if isinstance(self._file.metadata, LegacyMetadata):
+            if not isinstance(self._file.metadata, MetadataV2):
                 raise CorruptFile("files of version 0.1 have no global buffers")
             return memoryview(self._file.metadata.global_buffer(number)).tobytes()
 
@@ -250,7 +250,7 @@ class IndexFile:
         """The column numbers of fields: of leaves, and in version 2.0 of the lists around them."""
         numbers: dict[int, int] = {}
         metadata = self._file.metadata
-        has_lists = not isinstance(metadata, LegacyMetadata) and metadata.has_path_columns
+        has_lists = isinstance(metadata, MetadataV2) and metadata.has_path_columns
         waiting = list(reversed(self._schema.fields))
         while waiting:
             field = waiting.pop()

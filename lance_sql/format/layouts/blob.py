@@ -14,7 +14,6 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.blocks import VariableWidth
 from lance_sql.format.encodings.from_arrow import from_array
-from lance_sql.format.encodings.stored import bitmap
 from lance_sql.format.file_versions import PageRules
 from lance_sql.format.layouts.nest import Chain, Slots, nest
 from lance_sql.format.layouts.page import cluster, concat
@@ -133,7 +132,7 @@ def _slots(levels: U64, layers: Layers) -> list[Slots]:
     for layer in layers:
         valid = levels <= base
         nulls = int(np.count_nonzero(~valid)) if layer.num_levels else 0
-        slots.append(Slots(len(levels), bitmap(valid) if nulls else None, nulls))
+        slots.append(Slots(len(levels), pa.py_buffer(np.packbits(valid, bitorder="little")) if nulls else None, nulls))
         base += layer.num_levels
     return slots
 

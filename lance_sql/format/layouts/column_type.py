@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.format.encodings.blocks import makes_items
-from lance_sql.format.layouts.form import format_of
+from lance_sql.format.layouts.form import format_of, makes_items
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.values import kinds
 

@@ -10,7 +10,6 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql._kernels import PageForm
 from lance_sql.errors import LanceError
-from lance_sql.format.encodings.blocks import makes_items
 from lance_sql.values import kinds
 
 MAX_LIST_SIZE = 1 << 20
@@ -50,6 +49,13 @@ class Form:
         if isinstance(leaf, pa.BaseExtensionType):
             return pa.ExtensionArray.from_storage(leaf, array)
         return array
+
+
+def makes_items(type: pa.DataType) -> bool:
+    """Whether strings without a dictionary can become arrays of the type: indices of the distinct ones among them."""
+    if not pa.types.is_dictionary(type) or type.ordered or type.index_type != pa.int32():
+        return False
+    return kinds.has_offsets(type.value_type)
 
 
 @lru_cache(maxsize=4096)

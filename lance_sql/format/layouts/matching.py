@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.format.encodings.blocks import Block, FixedWidth, VariableWidth, to_array
+from lance_sql.format.encodings.blocks import FixedWidth, Items, VariableWidth, to_array
 from lance_sql.values import kinds
 from lance_sql.values.arrays import BoolMask
 
@@ -90,7 +90,7 @@ class TestedValues:
     bits: int | None
     are_strings: bool
     has_nulls: bool
-    items: Block | None = None
+    items: Items | None = None
 
     @classmethod
     def in_kernels(cls, reader: _kernels.ColumnReader, page: int) -> TestedValues | None:
@@ -129,7 +129,7 @@ def items_of(items: _kernels.Items, type: pa.DataType) -> pa.Array:
     return to_array(_block(*items), type) if items[0] else pa.array([], type)
 
 
-def _block(num_items: int, bits: int, offsets: bytes | None, data: bytes) -> Block:
+def _block(num_items: int, bits: int, offsets: bytes | None, data: bytes) -> Items:
     if offsets is None:
         return FixedWidth(num_items, bits, pa.py_buffer(data))
     # a constant has no offsets

@@ -126,10 +126,3 @@ class Blob(PageLayout):
     """Descriptors of byte ranges elsewhere in the file; see `blob`."""
 
     inner: PageLayout
-
-
-@dataclass(frozen=True, slots=True)
-class ArrayTree(PageLayout):
-    """A page without levels, of files in which lists and structs have their own columns; see `array_tree`."""
-
-    encoding: Encoding

@@ -10,7 +10,6 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import at
-from lance_sql.format.encodings.blocks import Block, VariableWidth, to_array
 from lance_sql.format.encodings.tree import Encoding
 from lance_sql.format.layouts.matching import items_of
 from lance_sql.format.layouts.nest import Chain
@@ -67,18 +66,6 @@ def variable_values(encoding: Encoding, values: Sequence[bytes], type: pa.DataTy
     index = np.cumsum([0, *map(len, entries)]).astype("<u8")
     layout = FullZip(_LAYERS, encoding, 0, 0, None, bits, len(values), len(values))
     return HandPage(layout, [b"".join(entries), index.tobytes()], len(values)).read(Chain(type))
-
-
-def strings(values: Sequence[bytes], bits: int = 32) -> VariableWidth:
-    """Byte strings as a block."""
-    offsets = np.cumsum([0, *map(len, values)]).astype(f"<i{bits // 8}")
-    return VariableWidth(len(values), bits, pa.py_buffer(offsets), pa.py_buffer(b"".join(values)))
-
-
-def sound(decoded: Block, type: pa.DataType) -> pa.Array:
-    array = to_array(decoded, type)
-    array.validate(full=True)
-    return array
 
 
 def lz4(data: bytes) -> bytes:

@@ -10,14 +10,7 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.encodings.tree import (
-    ByteStreamSplit,
-    Encoding,
-    Flat,
-    InlineBitpacking,
-    OutOfLineBitpacking,
-    Rle,
-)
+from lance_sql.format.encodings.tree import ByteStreamSplit, Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle
 from tests.kernels import oracles
 
 from .contexts import Array, block, fixed_values, mini_block

@@ -10,15 +10,7 @@ import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings import general
-from lance_sql.format.encodings.tree import (
-    Compression,
-    Encoding,
-    Flat,
-    General,
-    InlineBitpacking,
-    Rle,
-    Variable,
-)
+from lance_sql.format.encodings.tree import Compression, Encoding, Flat, General, InlineBitpacking, Rle, Variable
 from tests.kernels import oracles
 
 from .contexts import block, lz4, mini_block, variable_values, zstd

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.encodings.blocks import FixedWidth, Lists, Struct
 from lance_sql.format.encodings.tree import (
     Constant,
     Encoding,
@@ -24,7 +23,7 @@ from lance_sql.format.encodings.tree import (
 )
 from tests.kernels import oracles
 
-from .contexts import fixed_values, mini_block, sound, variable_values
+from .contexts import fixed_values, mini_block, variable_values
 
 PAIRS = pa.array([[1, None], [3, 4], [None, None], [7, 8], [9, 10]], pa.list_(pa.int16(), 2))
 PAIR_VALUES = np.array([1, 0, 3, 4, 0, 0, 7, 8, 9, 10], "<i2")
@@ -120,8 +119,6 @@ def test_lists_of_another_dimension_or_too_many_items_are_refused() -> None:
         fixed_values(FixedSizeList(2**20, FixedSizeList(2**20, Flat(8), False), False), b"\0", 1, PAIRS.type)
     with pytest.raises(UnsupportedFeature, match="items encoded as Variable"):
         fixed_values(FixedSizeList(2, Variable(32), False), b"\0", 1, PAIRS.type)
-    with pytest.raises(CorruptFile, match="lists of 2 items cannot be"):
-        sound(Lists(1, 2, FixedWidth(2, 16, pa.py_buffer(bytes(4))), None), pa.list_(pa.int16()))
 
 
 PACKED = pa.struct([("a", pa.int32()), ("b", pa.float64()), ("c", pa.binary(3))])
@@ -151,12 +148,6 @@ def test_rows_of_fixed_width_lie_side_by_side() -> None:
 def test_packed_rows_of_another_form_are_refused(encoding: Encoding, error: type[Exception]) -> None:
     with pytest.raises(error):
         mini_block(encoding, [(1, [bytes(16)])], PACKED)
-
-
-def test_a_struct_has_as_many_fields_as_its_type() -> None:
-    field = FixedWidth(1, 32, pa.py_buffer(bytes(4)))
-    with pytest.raises(CorruptFile, match="a packed struct of 1 fields cannot be"):
-        sound(Struct(1, (field,)), PACKED)
 
 
 MIXED = pa.struct(

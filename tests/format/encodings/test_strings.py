@@ -9,11 +9,10 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.encodings.blocks import DictionaryValues, FixedWidth, Nulls
 from lance_sql.format.encodings.tree import Constant, Flat, Fsst, Variable
 from tests.kernels import oracles
 
-from .contexts import block, mini_block, sound, strings, variable_values
+from .contexts import block, mini_block, variable_values
 
 WORDS = [b"", b"lance", "größe".encode(), b"x" * 300, b"", b"end"] * 11
 SYMBOLS = [b"http", b"://", b"ab", b"a", b".example"]
@@ -134,38 +133,6 @@ def test_codes_without_a_meaning_are_refused(stored: bytes) -> None:
 
 def test_strings_without_bytes_may_all_be_null() -> None:
     assert variable_values(Constant(None), [b""] * 3, pa.string()).to_pylist() == [None] * 3
-
-
-def test_a_dictionary_is_looked_up_or_kept() -> None:
-    items = strings([b"a", b"bc", b""])
-    indices = FixedWidth(5, 8, pa.py_buffer(bytes([1, 1, 0, 2, 1])))
-    expected = ["bc", "bc", "a", "", "bc"]
-    assert sound(DictionaryValues(5, indices, items), pa.string()).to_pylist() == expected
-    for index_type in (pa.int8(), pa.uint16(), pa.int32(), pa.int64(), pa.uint64()):
-        kept = sound(DictionaryValues(5, indices, items), pa.dictionary(index_type, pa.string()))
-        assert kept.type == pa.dictionary(index_type, pa.string())
-        assert kept.to_pylist() == expected
-    numbers = FixedWidth(3, 64, pa.py_buffer(np.array([7, 8, 9], "<i8")))
-    assert sound(DictionaryValues(5, indices, numbers), pa.int64()).to_pylist() == [8, 8, 7, 9, 8]
-
-
-def test_a_dictionary_type_keeps_its_order() -> None:
-    type = pa.dictionary(pa.int32(), pa.string(), ordered=True)
-    indices = FixedWidth(2, 32, pa.py_buffer(np.array([1, 0], "<i4")))
-    assert sound(DictionaryValues(2, indices, strings([b"a", b"b"])), type).type == type
-
-
-def test_a_dictionary_with_more_items_than_its_index_type_can_count_is_refused() -> None:
-    items = strings([b"x"] * 129)
-    indices = FixedWidth(1, 32, pa.py_buffer(np.array([128], "<i4")))
-    with pytest.raises(CorruptFile, match="129 dictionary items"):
-        sound(DictionaryValues(1, indices, items), pa.dictionary(pa.int8(), pa.string()))
-
-
-def test_dictionaries_of_other_things_than_values_are_not_supported() -> None:
-    indices = FixedWidth(1, 32, pa.py_buffer(bytes(4)))
-    with pytest.raises(UnsupportedFeature, match="a dictionary of Nulls values"):
-        sound(DictionaryValues(1, indices, Nulls(3)), pa.string())
 
 
 def test_a_type_that_is_no_string_is_refused() -> None:

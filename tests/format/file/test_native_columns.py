@@ -26,9 +26,9 @@ from lance_sql.format.file import column_pages, kernel_columns
 from lance_sql.format.file.leaf_column import LeafColumn
 from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.file.page_cache import KNOWN
-from lance_sql.format.file.path_columns import PathColumn
 from lance_sql.format.file.read_columns import read_columns
 from lance_sql.format.layouts.stored_page import StoredPage
+from lance_sql.format.old_files.path_column import PathColumn
 from lance_sql.reads.scan.compact_types import compact_types
 from lance_sql.store import ByteRange
 from lance_sql.store.fsspec import FsspecStore

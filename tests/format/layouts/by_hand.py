@@ -10,14 +10,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
-from lance_sql.format.encodings.tree import (
-    Encoding,
-    Flat,
-    InlineBitpacking,
-    OutOfLineBitpacking,
-    Rle,
-    Variable,
-)
+from lance_sql.format.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle, Variable
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.native_columns import NativeColumn, with_finished_leaves
 from lance_sql.format.layouts.blob import BlobPage

@@ -13,7 +13,7 @@ import lance_sql
 from benchmarks.object_store_server import BUCKET, StoreServer
 from lance_sql.dataset import Dataset
 from lance_sql.format.file.leaf_column import LeafColumn
-from lance_sql.format.file.path_columns import PathColumn
+from lance_sql.format.old_files.path_column import PathColumn
 from lance_sql.reads.scan.stream import runs
 
 pytestmark = pytest.mark.usefixtures("maps_files")

@@ -39,7 +39,7 @@ def encoded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             names.append(self.name)
             return super().encode()
 
-    for module in ("lance_sql.format.file.leaf_writer", "lance_sql.format.file.path_writer"):
+    for module in ("lance_sql.format.file.leaf_writer", "lance_sql.format.old_files.path_writer"):
         monkeypatch.setattr(f"{module}.PageJob", Watched)
     return names
 

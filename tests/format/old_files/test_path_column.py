@@ -11,8 +11,9 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.format.encodings import tree
-from lance_sql.format.file.path_columns import PathColumn
+from lance_sql.format.encodings.tree import Constant, Encoding, Fsst, General, PackedStruct
+from lance_sql.format.old_files.path_column import PathColumn
+from lance_sql.format.old_files.tree import Dictionary, Nullable
 from tests.golden.compare import difference
 
 NUM_ROWS = 3000
@@ -81,10 +82,10 @@ def test_every_form_is_read_as_pylance_reads_it(name: str, file_version: Literal
         assert difference(dataset.take(rows, ["c"])["c"], expected.take(pa.array(rows))) is None
 
 
-def encodings(path: Path) -> set[type[tree.Encoding]]:
+def encodings(path: Path) -> set[type[Encoding]]:
     """The nodes in the trees of all pages of column c."""
     dataset = lance_sql.open(path)
-    found: set[type[tree.Encoding]] = set()
+    found: set[type[Encoding]] = set()
     snapshot = dataset.snapshot
     for fragment in snapshot.manifest.fragments:
         rows = snapshot.open(fragment)
@@ -95,23 +96,23 @@ def encodings(path: Path) -> set[type[tree.Encoding]]:
                 node = open_nodes.pop()
                 found.add(type(node))
                 members = (getattr(node, name) for name in node.__dataclass_fields__)
-                open_nodes += [member for member in members if isinstance(member, tree.Encoding)]
+                open_nodes += [member for member in members if isinstance(member, Encoding)]
     return found
 
 
 @pytest.mark.parametrize(
     ("name", "node"),
     [
-        ("zstd", tree.General),
-        ("lz4", tree.General),
-        ("fsst", tree.Fsst),
-        ("packed", tree.PackedStruct),
-        ("few strings", tree.Dictionary),
-        ("booleans", tree.Nullable),
-        ("nothing but NULL", tree.Constant),
+        ("zstd", General),
+        ("lz4", General),
+        ("fsst", Fsst),
+        ("packed", PackedStruct),
+        ("few strings", Dictionary),
+        ("booleans", Nullable),
+        ("nothing but NULL", Constant),
     ],
 )
-def test_the_columns_are_stored_as_they_are_meant_to_be(name: str, node: type[tree.Encoding], tmp_path: Path) -> None:
+def test_the_columns_are_stored_as_they_are_meant_to_be(name: str, node: type[Encoding], tmp_path: Path) -> None:
     array, described = COLUMNS[name]
     lance.write_dataset(pa.table([array], pa.schema([described])), tmp_path / "t", data_storage_version="2.0")
     assert node in encodings(tmp_path / "t")

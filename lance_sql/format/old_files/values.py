@@ -1,25 +1,35 @@
 """Values with their NULLs, and the operations of nodes of a tree without levels."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.format.encodings import fsst, stored
 from lance_sql.format.encodings.blocks import (
     Block,
     DictionaryValues,
     FixedWidth,
     Lists,
     Nulls,
+    Struct,
     VariableWidth,
     bitmap_and,
 )
-from lance_sql.format.encodings.tree import Fsst, Variable
+from lance_sql.format.encodings.fsst import MAX_EXPANSION, SYMBOL_TABLE_BYTES
+from lance_sql.format.old_files import stored
 
 MAX_NULL_BYTES = 1 << 28
 """Maximum memory of NULLs, which take no bytes in a file, for rows read at once; more counts as damage."""
+
+
+_FIRST_EXPANSION = 3
+"""Assumed bytes of a code of a symbol table; more space is allocated if it does not suffice."""
+
+_SLACK_BYTES = 64 * 1024
+"""The kernel stops before a piece that might not fit; this reserves space for a whole piece at the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +53,31 @@ def with_validity(values: Values, bits: Values) -> Values:
 
 
 def expand_symbols(values: Values, symbol_table: bytes) -> Values:
-    """Decodes strings from codes of a symbol table."""
-    if not isinstance(values.block, VariableWidth):
-        raise CorruptFile(f"FSST codes as {type(values.block).__name__}")
-    return Values(fsst.per_value(Fsst(symbol_table, Variable(64)), values.block), values.validity)
+    """Decodes strings from codes of a symbol table.
+
+    raises: CorruptFile for a symbol table of another size, and for codes that stand for more bytes than they can
+    """
+    block = values.block
+    if not isinstance(block, VariableWidth):
+        raise CorruptFile(f"FSST codes as {type(block).__name__}")
+    if len(symbol_table) != SYMBOL_TABLE_BYTES:
+        raise CorruptFile(f"a symbol table of {len(symbol_table)} bytes, expected {SYMBOL_TABLE_BYTES}")
+    count = block.num_values
+    offsets = pa.allocate_buffer((count + 1) * 8)
+    most = block.data.size * MAX_EXPANSION + 2 * MAX_EXPANSION
+    capacity = min(most, block.data.size * _FIRST_EXPANSION + _SLACK_BYTES)
+    data = pa.allocate_buffer(capacity, resizable=True)
+    done = size = 0
+    while True:
+        done, size = _kernels.fsst_values(
+            block.offsets, block.offset_bits, count, block.data, symbol_table, done, offsets, 64, data
+        )
+        if done == count:
+            return Values(VariableWidth(count, 64, offsets, data.slice(0, size)), values.validity)
+        if capacity >= most:
+            raise CorruptFile("FSST codes stand for more bytes than they can")
+        capacity = min(most, max(capacity * 2, size * count // max(done, 1)) + _SLACK_BYTES)
+        data.resize(capacity)
 
 
 def strings_of_one_width(values: Values, num_bytes: int) -> Values:
@@ -103,3 +134,13 @@ def check_nulls(block: Block, type: pa.DataType) -> None:
         width *= 8
     if block.num_values * width > MAX_NULL_BYTES:
         raise CorruptFile(f"{block.num_values} NULLs of {type}")
+
+
+def split_rows(rows: FixedWidth, field_bits: tuple[int, ...]) -> Struct:
+    """Splits rows into their adjacent fields, each a number of whole bytes."""
+    table = np.frombuffer(rows.data, np.uint8).reshape(rows.num_values, rows.bits_per_value // 8)
+    edges = np.cumsum([0, *(width // 8 for width in field_bits)]).tolist()
+    fields: list[Block] = []
+    for width, (start, end) in zip(field_bits, pairwise(edges), strict=True):
+        fields.append(FixedWidth(rows.num_values, width, pa.py_buffer(np.ascontiguousarray(table[:, start:end]))))
+    return Struct(rows.num_values, tuple(fields))

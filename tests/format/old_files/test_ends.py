@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lance_sql.errors import CorruptFile
-from lance_sql.format.layouts import ends
+from lance_sql.format.old_files import ends
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 

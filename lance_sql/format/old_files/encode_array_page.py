@@ -1,4 +1,4 @@
-"""Encoding of values as pages without levels, for files of version 2.0: the inverse of `array_tree`.
+"""Encoding of values as pages without levels, for files of version 2.0: the inverse of `array_page`.
 
     numbers               Nullable(bitmap, Flat); all NULL: nothing
     strings               Binary: ends, bytes; few distinct ones: Dictionary with 0 for NULL
@@ -21,23 +21,10 @@ from lance_sql.format.encodings import fsst, general
 from lance_sql.format.encodings.blocks import FixedWidth, Lists, Struct, VariableWidth
 from lance_sql.format.encodings.from_arrow import bitmap, from_array
 from lance_sql.format.encodings.preferences import Preferences, from_metadata
-from lance_sql.format.encodings.tree import (
-    Binary,
-    Constant,
-    Dictionary,
-    Encoding,
-    FixedSizeList,
-    Flat,
-    Fsst,
-    General,
-    List,
-    Nullable,
-    PackedStruct,
-    Stored,
-    StructHeader,
-)
-from lance_sql.format.encodings.wire_v2_0 import page_to_wire
+from lance_sql.format.encodings.tree import Constant, Encoding, FixedSizeList, Flat, Fsst, General, PackedStruct
 from lance_sql.format.layouts.shredded import EncodedPage
+from lance_sql.format.old_files.tree import Binary, Dictionary, List, Nullable, Stored, StructHeader
+from lance_sql.format.old_files.wire import page_to_wire
 from lance_sql.values import kinds
 from lance_sql.values.arrays import BoolMask
 

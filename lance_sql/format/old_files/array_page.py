@@ -5,7 +5,7 @@
     lists           List(Stored(0, Flat(64)), adj, num_items)               ends; the items are another column
 
 The head of a page has the parts that must be read as a whole: compressed buffers, and the items of a dictionary.
-Source: message ArrayEncoding; pages of version 0.1 are the same trees, made by `plain`.
+Source: message ArrayEncoding; pages of version 0.1 are the same trees, made by `pages_v0_1`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,44 +16,39 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.encodings import general, stored
-from lance_sql.format.encodings.blocks import FixedWidth, Lists, Nulls, VariableWidth, to_array
-from lance_sql.format.encodings.codecs import decode_stored
-from lance_sql.format.encodings.packed_struct import split_rows
-from lance_sql.format.encodings.tree import (
+from lance_sql.format.encodings import general
+from lance_sql.format.encodings.blocks import FixedWidth, Lists, Nulls, VariableWidth
+from lance_sql.format.encodings.tree import Compression, Constant, Encoding, FixedSizeList, Fsst, General, PackedStruct
+from lance_sql.format.layouts.form import NativePage
+from lance_sql.format.layouts.matching import ValueTest
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.page import PAGE_BYTES, cluster
+from lance_sql.format.layouts.reading import Reading, interleaved, run
+from lance_sql.format.old_files import ends, stored
+from lance_sql.format.old_files.arrays import to_array
+from lance_sql.format.old_files.codecs import decode_stored
+from lance_sql.format.old_files.ends import Bounds
+from lance_sql.format.old_files.kernel_pages import array_page, array_test
+from lance_sql.format.old_files.tree import (
     Binary,
-    Compression,
-    Constant,
-    Encoding,
     FixedSizeBinary,
-    FixedSizeList,
-    Fsst,
-    General,
     List,
     Nullable,
     OffsetBinary,
     OffsetList,
-    PackedStruct,
     Stored,
     StructHeader,
 )
-from lance_sql.format.encodings.tree import Dictionary as DictionaryEncoding
-from lance_sql.format.encodings.values import (
+from lance_sql.format.old_files.tree import Dictionary as DictionaryEncoding
+from lance_sql.format.old_files.values import (
     Values,
     check_nulls,
     expand_symbols,
     look_up,
+    split_rows,
     strings_of_one_width,
     with_validity,
 )
-from lance_sql.format.layouts import ends
-from lance_sql.format.layouts.ends import Bounds
-from lance_sql.format.layouts.form import NativePage
-from lance_sql.format.layouts.matching import ValueTest
-from lance_sql.format.layouts.native_array import array_page, array_test
-from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.page import PAGE_BYTES, cluster
-from lance_sql.format.layouts.reading import Reading, interleaved, run
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import U64, BoolMask

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.encodings.tree import Constant, Flat, OffsetBinary, OffsetList, Stored, StructHeader
-from lance_sql.format.layouts.plain import lists_page, values_page
+from lance_sql.format.encodings.tree import Constant, Flat
+from lance_sql.format.old_files.pages_v0_1 import lists_page, values_page
+from lance_sql.format.old_files.tree import OffsetBinary, OffsetList, Stored, StructHeader
 from lance_sql.store import ByteRange
 
 FILE_SIZE = 10_000

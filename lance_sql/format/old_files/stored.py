@@ -10,7 +10,8 @@ from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.encodings.bitpacking import GROUP
 from lance_sql.format.encodings.blocks import FixedWidth
-from lance_sql.format.encodings.tree import Bitpacked, Encoding, Flat, OutOfLineBitpacking
+from lance_sql.format.encodings.tree import Encoding, Flat, OutOfLineBitpacking
+from lance_sql.format.old_files.tree import Bitpacked
 from lance_sql.values import row_ranges
 from lance_sql.values.arrays import U8, U64, BoolMask
 from lance_sql.values.row_ranges import RowRanges

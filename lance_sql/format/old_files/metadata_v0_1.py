@@ -16,12 +16,13 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile
 from lance_sql.format.file.footer import LegacyFooter
 from lance_sql.format.file.metadata_v2 import ColumnMetadata, PageMetadata
-from lance_sql.format.file.statistics import PageStatistics, of_written
-from lance_sql.format.layouts.array_tree import ArrayPage
+from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.plain import PlainPage, lists_page, values_page
 from lance_sql.format.layouts.reading import run
-from lance_sql.format.layouts.tree import ArrayTree
+from lance_sql.format.old_files.array_page import ArrayPage
+from lance_sql.format.old_files.pages_v0_1 import PlainPage, lists_page, values_page
+from lance_sql.format.old_files.statistics import of_written
+from lance_sql.format.old_files.tree import ArrayTree
 from lance_sql.format.proto import file_pb2, table_pb2
 from lance_sql.format.schema import Field, Schema, storage_type
 from lance_sql.format.schema.wire import from_messages

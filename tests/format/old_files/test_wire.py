@@ -8,25 +8,27 @@ import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.tree import (
-    Binary,
-    Bitpacked,
     Compression,
     Constant,
-    Dictionary,
     Encoding,
-    FixedSizeBinary,
     FixedSizeList,
     Flat,
     Fsst,
     General,
-    List,
-    Nullable,
     OutOfLineBitpacking,
     PackedStruct,
+)
+from lance_sql.format.old_files.tree import (
+    Binary,
+    Bitpacked,
+    Dictionary,
+    FixedSizeBinary,
+    List,
+    Nullable,
     Stored,
     StructHeader,
 )
-from lance_sql.format.encodings.wire_v2_0 import MAX_DEPTH, encoding_from_wire, encoding_to_wire
+from lance_sql.format.old_files.wire import MAX_DEPTH, encoding_from_wire, encoding_to_wire
 from lance_sql.format.proto import encodings_v2_0_pb2 as pb
 
 Message = dict[str, Any]

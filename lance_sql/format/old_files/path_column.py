@@ -10,14 +10,14 @@ Structs are never NULL, so they only shape the result.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
 from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
-from lance_sql.format.encodings.stored import bitmap
-from lance_sql.format.encodings.tree import Constant, Dictionary, Encoding, Stored, title
+from lance_sql.format.encodings.tree import Constant, Encoding, title
 from lance_sql.format.file import ahead, column_cache
 from lance_sql.format.file.column_cache import Opening
 from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
@@ -27,12 +27,14 @@ from lance_sql.format.file.native_columns import NativeRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts import blob
-from lance_sql.format.layouts.array_tree import ArrayPage, ListRows, head_ranges
-from lance_sql.format.layouts.ends import Bounds
 from lance_sql.format.layouts.nest import Chain, Slots, nest
 from lance_sql.format.layouts.page import concat
 from lance_sql.format.layouts.reading import Reading, Shared, interleaved, run
-from lance_sql.format.layouts.tree import ArrayTree
+from lance_sql.format.old_files import wire
+from lance_sql.format.old_files.array_page import ArrayPage, ListRows, head_ranges
+from lance_sql.format.old_files.ends import Bounds
+from lance_sql.format.old_files.stored import bitmap
+from lance_sql.format.old_files.tree import ArrayTree, Dictionary, List, OffsetList, Stored
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import ByteRange
 from lance_sql.values import kinds, row_ranges
@@ -63,7 +65,22 @@ class StoredColumn:
     def is_blob(self) -> bool:
         """Whether the values are descriptors of bytes elsewhere in the file."""
         with self.file.at(self.name):
-            return self.metadata.is_blob
+            return wire.is_blob(self.metadata.encoding)
+
+    @cached_property
+    def item_starts(self) -> I64:
+        """For lists, the first item of each page, then the number of items: int64[pages + 1].
+
+        raises: CorruptFile if a page does not contain lists
+        """
+        counts = []
+        for number in range(len(self.metadata.pages)):
+            with at(page=number):
+                encoding = self.encoding(number)
+                if not isinstance(encoding, (List, OffsetList)):
+                    raise CorruptFile(f"a page of {type(encoding).__name__} cannot hold lists")
+                counts.append(encoding.num_items)
+        return np.array([0, *accumulate(counts)], np.int64)
 
     def encoding(self, page: int) -> Encoding:
         """Returns the encoding tree of a page."""
@@ -85,7 +102,7 @@ class StoredColumn:
             return ListRows(Bounds(np.empty(0, np.int64), row_ranges.EMPTY), None)
         parts = yield from self._read(rows, lambda page, part: page.lists(part, self.file.bytes.gap))
         lengths = np.concatenate([part.bounds.lengths for _, part in parts])
-        items = np.concatenate([part.bounds.items + self.metadata.item_starts[number] for number, part in parts])
+        items = np.concatenate([part.bounds.items + self.item_starts[number] for number, part in parts])
         valid = None
         if any(part.valid is not None for _, part in parts):
             valid = np.concatenate(
@@ -158,7 +175,7 @@ class PathColumn:
                 if column.metadata.num_rows != num_rows:
                     raise CorruptFile(f"the pages of the column hold {column.metadata.num_rows} rows, not {num_rows}")
                 if column is not columns[-1]:
-                    num_rows = int(column.metadata.item_starts[-1])
+                    num_rows = int(column.item_starts[-1])
         return columns[0].metadata.row_starts
 
     def page_bytes(self, page: int) -> int:

@@ -3,25 +3,30 @@
 Source: messages `lance.encodings.ArrayEncoding` and its members.
 """
 
+from functools import lru_cache
+
 from google.protobuf.any_pb2 import Any
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.tree import (
-    Binary,
-    Bitpacked,
     Compression,
     Constant,
-    Dictionary,
     Encoding,
-    FixedSizeBinary,
     FixedSizeList,
     Flat,
     Fsst,
     General,
-    List,
-    Nullable,
     OutOfLineBitpacking,
     PackedStruct,
+)
+from lance_sql.format.old_files.tree import (
+    ArrayTree,
+    Binary,
+    Bitpacked,
+    Dictionary,
+    FixedSizeBinary,
+    List,
+    Nullable,
     Stored,
     StructHeader,
 )
@@ -95,6 +100,27 @@ def encoding_from_wire(message: pb.ArrayEncoding, depth: int = 0) -> Encoding:
             raise UnsupportedFeature("an encoding that this release does not support (no known member is set)")
         case _:
             raise UnsupportedFeature(f"encoding '{kind}' is not supported")
+
+
+def tree_from_wire(message: bytes) -> ArrayTree:
+    """Parses the layout of a page.
+
+    raises: InvalidDataError for bytes that are not a message; UnsupportedFeature, CorruptFile as `encoding_from_wire`
+    """
+    return ArrayTree((), encoding_from_wire(pb.ArrayEncoding.FromString(message)))
+
+
+@lru_cache(maxsize=1024)
+def is_blob(column_encoding: bytes) -> bool:
+    """Whether a ColumnEncoding of file version 2.0 marks blobs; later versions mark them in the page."""
+    wrapped = Any.FromString(column_encoding)
+    if wrapped.type_url.rpartition("/")[2] != "lance.encodings.ColumnEncoding":
+        return False
+    encoding = pb.ColumnEncoding.FromString(wrapped.value)
+    # statistics around a column do not change its pages
+    while encoding.WhichOneof("column_encoding") == "zone_index":
+        encoding = encoding.zone_index.inner
+    return bool(encoding.WhichOneof("column_encoding") == "blob")
 
 
 def page_to_wire(encoding: Encoding) -> bytes:

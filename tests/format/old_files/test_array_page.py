@@ -10,36 +10,37 @@ import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings.tree import (
-    Binary,
-    Bitpacked,
     Compression,
     Constant,
-    Dictionary,
     Encoding,
-    FixedSizeBinary,
     FixedSizeList,
     Flat,
     Fsst,
     General,
+    OutOfLineBitpacking,
+    PackedStruct,
+    Rle,
+)
+from lance_sql.format.layouts.nest import Chain
+from lance_sql.format.layouts.reading import run
+from lance_sql.format.old_files.array_page import ArrayPage, head_ranges
+from lance_sql.format.old_files.tree import (
+    Binary,
+    Bitpacked,
+    Dictionary,
+    FixedSizeBinary,
     List,
     Nullable,
     OffsetBinary,
     OffsetList,
-    OutOfLineBitpacking,
-    PackedStruct,
-    Rle,
     Stored,
     StructHeader,
 )
-from lance_sql.format.layouts.array_tree import ArrayPage, head_ranges
-from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.reading import run
 from lance_sql.store import ByteRange
 from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
+from tests.format.layouts.by_hand import some_rows, take
 from tests.kernels import oracles
-
-from .by_hand import some_rows, take
 
 RNG = np.random.default_rng(6)
 

@@ -11,20 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.format.encodings.blocks import VariableWidth, to_array
-from lance_sql.format.encodings.tree import (
-    Binary,
-    Constant,
-    Dictionary,
-    Encoding,
-    FixedSizeList,
-    Flat,
-    Nullable,
-    Stored,
-)
-from lance_sql.format.encodings.values import Values
+from lance_sql.format.encodings.blocks import VariableWidth
+from lance_sql.format.encodings.tree import Constant, Encoding, FixedSizeList, Flat
 from lance_sql.format.layouts.form import Form, NativePage, format_of, list_size_of
 from lance_sql.format.layouts.matching import ValueTest, range_test
+from lance_sql.format.old_files.arrays import to_array
+from lance_sql.format.old_files.tree import Binary, Dictionary, Nullable, Stored
+from lance_sql.format.old_files.values import Values
 from lance_sql.store import ByteRange
 from lance_sql.values import kinds
 

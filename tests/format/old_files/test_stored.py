@@ -7,17 +7,11 @@ import pyarrow as pa
 import pytest
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.encodings import stored
 from lance_sql.format.encodings.blocks import FixedWidth
-from lance_sql.format.encodings.codecs import decode_stored
-from lance_sql.format.encodings.tree import (
-    Bitpacked,
-    Encoding,
-    Flat,
-    InlineBitpacking,
-    OutOfLineBitpacking,
-    Variable,
-)
+from lance_sql.format.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Variable
+from lance_sql.format.old_files import stored
+from lance_sql.format.old_files.codecs import decode_stored
+from lance_sql.format.old_files.tree import Bitpacked
 from lance_sql.values import row_ranges
 from tests.kernels import oracles
 

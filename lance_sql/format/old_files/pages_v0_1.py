@@ -11,15 +11,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.encodings.tree import (
-    Constant,
-    Encoding,
-    Flat,
-    OffsetBinary,
-    OffsetList,
-    Stored,
-    StructHeader,
-)
+from lance_sql.format.encodings.tree import Constant, Encoding, Flat
+from lance_sql.format.old_files.tree import OffsetBinary, OffsetList, Stored, StructHeader
 from lance_sql.store import ByteRange
 from lance_sql.values import kinds
 

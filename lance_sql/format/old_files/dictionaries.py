@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.encodings import stored
-from lance_sql.format.layouts.array_tree import ArrayPage
 from lance_sql.format.layouts.nest import Chain
-from lance_sql.format.layouts.plain import values_page
 from lance_sql.format.layouts.reading import run
+from lance_sql.format.old_files import stored
+from lance_sql.format.old_files.array_page import ArrayPage
+from lance_sql.format.old_files.pages_v0_1 import values_page
 from lance_sql.format.schema import Field, storage_type
 from lance_sql.store import ByteRange
 from lance_sql.values import kinds, row_ranges

@@ -15,7 +15,7 @@ from lance_sql.format.file.pages_to_write import PageJob
 from lance_sql.format.file.paging import LeafPages
 from lance_sql.format.file.shredding import Shape, Shredded, items_of_lists, plain
 from lance_sql.format.layouts import blob
-from lance_sql.format.layouts.encode_array_tree import encode_lists, encode_struct_header, encode_values
+from lance_sql.format.old_files.encode_array_page import encode_lists, encode_struct_header, encode_values
 from lance_sql.format.schema import Field
 
 _FLAT = Shape((False,))
