@@ -14,7 +14,7 @@ from fuzz.inputs import Values
 from fuzz.mutations import cuts, damage, data_file_cuts, is_legacy
 from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
-from lance_sql.format.file import read_columns
+from lance_sql.format.file import column_rows
 from lance_sql.format.file.leaves import join
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.proto import table_pb2, transaction_pb2
@@ -110,13 +110,13 @@ class _OneByOne:
     """Leaves columns closed, so that Python opens them."""
 
     def of_file(self, file: FileReader) -> None:
-        """See `column_cache.Opening`."""
+        """See `open_pages.Opening`."""
 
 
 def _opened_one_by_one(fragment: OpenFragment, field: Field, rows: RowRanges) -> pa.Array:
     columns = fragment._stored(field, None).columns
     arrays = {
-        id: read_columns._read([read_columns._pieces(column, rows, _OneByOne())])[0] for id, column in columns.items()
+        id: column_rows._read([column_rows._pieces(column, rows, _OneByOne())])[0] for id, column in columns.items()
     }
     return join(field, arrays, row_ranges.count(rows))
 

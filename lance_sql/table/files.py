@@ -16,11 +16,11 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.file.blob_v2 import DESCRIPTOR, BlobSource
+from lance_sql.format.file.column import Column
 from lance_sql.format.file.learned import Learning
 from lance_sql.format.file.leaves import Leaf
 from lance_sql.format.file.opening import Listed, open_column
 from lance_sql.format.file.page_cache import PageCache
-from lance_sql.format.file.read_columns import Column
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.schema import Field, jsonb

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile
+from lance_sql.format.file.column_rows import read_columns
 from lance_sql.format.file.leaves import Leaf
 from lance_sql.format.file.opening import Listed, open_column
-from lance_sql.format.file.read_columns import read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.schema import Field

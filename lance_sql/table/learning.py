@@ -15,9 +15,9 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql import _kernels
+from lance_sql.format.file.column_rows import observe
 from lance_sql.format.file.learned import LearnedKey
 from lance_sql.format.file.leaves import is_leaf, leaf_in_structs
-from lance_sql.format.file.read_columns import observe
 from lance_sql.format.file.zone_statistics import ROWS_PER_ZONE, KeyKind, key_kind, observe_array
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.table.files import TableFiles

@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature
-from lance_sql.format.file.kernel_columns import PlainColumn
 from lance_sql.format.file.leaves import Leaf, as_stored, is_leaf, leaves
+from lance_sql.format.file.mapped_columns import PlainColumn
 from lance_sql.format.schema import Field, arrow_field, jsonb
 from lance_sql.format.schema.types import is_json, plain_type
 from lance_sql.runtime.cached_property import cached_property

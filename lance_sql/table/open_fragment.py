@@ -11,11 +11,12 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.format.file import kernel_columns, mapped_rows
+from lance_sql.format.file import mapped_columns, mapped_rows
+from lance_sql.format.file.column import Column
+from lance_sql.format.file.column_rows import read_columns
 from lance_sql.format.file.leaves import is_leaf, join
 from lance_sql.format.file.mapped_rows import FileRows
 from lance_sql.format.file.metadata_v2 import ColumnMetadata
-from lance_sql.format.file.read_columns import Column, read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.small_files import MAX_BYTES, SmallFile
 from lance_sql.format.file.zone_statistics import KeyKind
@@ -196,9 +197,9 @@ class OpenFragment:
         arrays: list[pa.Array | None] = [None] * len(wanted.fields)
         for number, plain in wanted.plain_columns(self.listed).items():
             file = self._open(self.fragment.files[number])
-            if kernel_columns.is_possible(file):
+            if mapped_columns.is_possible(file):
                 read: Sequence[pa.Array | None] | None = mapped_rows.read([FileRows(file, plain.columns, rows)])
-                read = kernel_columns.read(file, plain.columns, rows) if read is None else read
+                read = mapped_columns.read(file, plain.columns, rows) if read is None else read
                 for position, array in zip(plain.positions, plain.finished(read), strict=True):
                     arrays[position] = array
         others = [position for position, array in enumerate(arrays) if array is None]

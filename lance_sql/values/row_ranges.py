@@ -205,3 +205,35 @@ def shares(start: int, end: int, total: int, count: int) -> Iterator[tuple[int, 
             yield share, start, stop
         start = max(start, stop)
         share += 1
+
+
+def split(starts: I64, rows: RowRanges) -> list[tuple[int, RowRanges]]:
+    """Splits rows by part, such as a page: the number of each part with some of them, and its rows relative to it.
+
+    starts: first row of each part, then the number of rows: int64[parts + 1]
+    """
+    if len(starts) == 2:
+        return [(0, rows)]
+    first = int(starts.searchsorted(rows[0, 0], side="right")) - 1
+    end = int(starts.searchsorted(rows[-1, 1], side="left"))
+    if end - first == 1:
+        return [(first, rows - starts[first] if first else rows)]
+    return [
+        (number, clip(rows, int(starts[number]), int(starts[number + 1])) - starts[number])
+        for number in parts_with(starts, rows)
+    ]
+
+
+def parts_with(starts: I64, rows: RowRanges) -> list[int]:
+    """Returns the numbers of the parts with some of the rows.
+
+    starts: as for `split`
+    """
+    if len(starts) == 2:
+        return [0]
+    # the first range that ends after the beginning of each part, and its start
+    range_indices = rows[:, 1].searchsorted(starts[:-1], side="right")
+    begins = rows[:, 0].take(range_indices, mode="clip")
+    has_rows = (range_indices < len(rows)) & (begins < starts[1:]) & (starts[:-1] < starts[1:])
+    numbers: list[int] = has_rows.nonzero()[0].tolist()
+    return numbers

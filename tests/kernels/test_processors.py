@@ -10,7 +10,7 @@ import pytest
 
 from tests.documents import ROOT
 
-LOOPS = ("tests/kernels", "tests/reads/scan/test_matching.py", "tests/format/file/test_native_columns.py")
+LOOPS = ("tests/kernels", "tests/reads/scan/test_matching.py", "tests/format/file/test_open_column.py")
 
 
 @pytest.mark.slow

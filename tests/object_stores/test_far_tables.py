@@ -23,7 +23,7 @@ from benchmarks.object_store_server import BUCKET, StoreServer
 from lance_sql.cli.main import main
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.format.file import ahead, column_cache, file_bytes, page_parts
+from lance_sql.format.file import ahead, file_bytes, open_pages, page_parts
 from lance_sql.reads.scan import batches
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.reads.scan.stream import far_runs
@@ -45,7 +45,7 @@ class Pair:
 def small(request: pytest.FixtureRequest) -> Iterator[None]:
     """What is much is little, so that small tables are read in many runs, with many requests."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(column_cache, "LONG_FILE_ROWS", 0)
+        patch.setattr(open_pages, "LONG_FILE_ROWS", 0)
         patch.setattr(file_bytes, "TAIL_BYTES", 512)
         patch.setattr(file_bytes, "ROUND_TRIP_BYTES", 4000)
         patch.setattr(batches, "FIRST_BATCH_ROWS", 64)

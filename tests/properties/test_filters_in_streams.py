@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import lance_sql
 from lance_sql.dataset import Dataset
-from lance_sql.format.file import column_cache, writer
+from lance_sql.format.file import open_pages, writer
 from lance_sql.providers.duckdb import tables as duckdb_tables
 from lance_sql.reads.scan import batches
 from lance_sql.reads.scan.predicates import evaluate, from_sql
@@ -287,7 +287,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 def tables(connection: duckdb.DuckDBPyConnection, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Held]]:
     with pytest.MonkeyPatch.context() as patch:
         # otherwise files of so few rows are read in Python; files remember it from when they are first read
-        patch.setattr(column_cache, "LONG_FILE_ROWS", 0)
+        patch.setattr(open_pages, "LONG_FILE_ROWS", 0)
         if duckdb_tables._table_class() is not duckdb_tables.DuckDBTable:
             from lance_sql.providers.duckdb import source
 

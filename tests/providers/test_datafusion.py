@@ -68,7 +68,7 @@ def test_a_table_has_one_partition_per_task(context: Any, path: str) -> None:
 
 @pytest.fixture
 def tables(context: Any, tmp_path: Path) -> Any:
-    """The context with a table `t` of NaNs and NULLs, the same as `native`, and `nothing`, which has no rows."""
+    """The context with a table `t` of NaNs and NULLs, the same as `open`, and `nothing`, which has no rows."""
     nan = float("nan")
     rows = pa.table(
         {

@@ -21,8 +21,8 @@ from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
 if TYPE_CHECKING:
+    from lance_sql.format.file.column import Column
     from lance_sql.format.file.file_bytes import FileBytes
-    from lance_sql.format.file.read_columns import Column
 
 _MOST: Final = 2
 """All bytes of a page are requested if at least one row in this many is wanted."""

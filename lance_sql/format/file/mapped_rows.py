@@ -8,8 +8,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.format.file import kernel_columns
-from lance_sql.format.file.kernel_columns import PlainColumn
+from lance_sql.format.file import mapped_columns
+from lance_sql.format.file.mapped_columns import PlainColumn
 from lance_sql.format.file.reader import FileReader
 from lance_sql.values.row_ranges import RowRanges
 
@@ -33,19 +33,19 @@ def read(files: Sequence[FileRows]) -> list[pa.Array] | None:
     mappings = []
     wanted = []
     for each in files:
-        content = each.file.bytes.content() if kernel_columns.is_possible(each.file) else None
+        content = each.file.bytes.content() if mapped_columns.is_possible(each.file) else None
         if content is None:
             return None
         held, mapping = content
         mappings.append(mapping)
         path = None if mapping is None else mapping.local_path
-        wanted.append((held, path, kernel_columns.known(each.file, keys), each.rows))
+        wanted.append((held, path, mapped_columns.known(each.file, keys), each.rows))
     read = _kernels.read_mapped(wanted)
     if read is None:
         # a page is not open yet
         read = _kernels.read_mapped(
             [
-                (held, path, kernel_columns.opened(each.file, keys, each.rows, are_plain=True), each.rows)
+                (held, path, mapped_columns.opened(each.file, keys, each.rows, are_plain=True), each.rows)
                 for (held, path, _, _), each in zip(wanted, files, strict=True)
             ]
         )

@@ -16,9 +16,9 @@ from lance_sql.runtime import ports
 from lance_sql.store import ByteRange
 
 if TYPE_CHECKING:
+    from lance_sql.format.file.column import Column
     from lance_sql.format.file.leaves import Leaf
     from lance_sql.format.file.opening import Listed
-    from lance_sql.format.file.read_columns import Column
     from lance_sql.format.file.reader import FileReader
 
 

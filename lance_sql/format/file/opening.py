@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile
-from lance_sql.format.file.leaf_column import LeafColumn
+from lance_sql.format.file.column import Column
+from lance_sql.format.file.kernel_column import KernelColumn
 from lance_sql.format.file.leaves import Leaf
 from lance_sql.format.file.metadata_v2 import MetadataV2
 from lance_sql.format.file.old_files import old_files
-from lance_sql.format.file.read_columns import Column
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.schema import Field
@@ -52,5 +52,5 @@ def open_column(file: FileReader, listed: Listed, leaf: Leaf, chain: Chain, name
             if index is None:
                 return None
             if not file.metadata.has_path_columns:
-                return LeafColumn(file, index, chain, name)
+                return KernelColumn(file, index, chain, name)
         return old_files().open_column(file, listed, leaf, chain, name)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages, PagePart, PageParts, ReaderRows, damaged_page, refuse
-from lance_sql.format.file.native_columns import NativeRows
+from lance_sql.format.file.open_column import OpenRows
 from lance_sql.format.layouts.reading import Reading, run
 from lance_sql.store import ByteRange
 from lance_sql.store.ranges import GAP_BYTES
@@ -21,7 +21,7 @@ Where: TypeAlias = Callable[[int], InPages]
 """Returns the place of a column in errors, by its number."""
 
 
-def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
+def fetch(columns: Sequence[OpenRows]) -> list[PageParts]:
     """Fetches the bytes of the rows of each column.
 
     raises: CorruptFile
@@ -39,7 +39,7 @@ def fetch(columns: Sequence[NativeRows]) -> list[PageParts]:
     return parts_of_columns
 
 
-def located(columns: Sequence[NativeRows]) -> tuple[list[ReaderRows], Where]:
+def located(columns: Sequence[OpenRows]) -> tuple[list[ReaderRows], Where]:
     """Returns the rows of columns, and their places in errors."""
     return [(each.column.reader, each.rows) for each in columns], lambda number: columns[number].where
 

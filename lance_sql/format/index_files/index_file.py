@@ -17,13 +17,14 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.file import mapped_rows
-from lance_sql.format.file.kernel_columns import PlainColumn
+from lance_sql.format.file.column import Column
+from lance_sql.format.file.column_rows import read_columns
 from lance_sql.format.file.leaves import is_leaf, leaves
+from lance_sql.format.file.mapped_columns import PlainColumn
 from lance_sql.format.file.mapped_rows import FileRows
 from lance_sql.format.file.metadata_v2 import MetadataV2
 from lance_sql.format.file.opening import Listed, open_column
 from lance_sql.format.file.page_cache import KNOWN, CachedPage, PageCache
-from lance_sql.format.file.read_columns import Column, read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.schema import Schema, arrow_field

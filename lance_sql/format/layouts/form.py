@@ -72,7 +72,7 @@ def form_of(leaf: pa.DataType, found: PageForm) -> Form | None:
 
 
 @dataclass(frozen=True, slots=True)
-class NativePage:
+class OpenPage:
     """A reader and its form; without one, it only tests whether values are NULL.
 
     refusal: the error to raise for the values of a page without a form; None if Python decodes them
@@ -83,17 +83,17 @@ class NativePage:
     refusal: LanceError | None = None
 
 
-def nulls_page(type: pa.DataType, num_rows: int) -> NativePage | None:
+def nulls_page(type: pa.DataType, num_rows: int) -> OpenPage | None:
     """Returns the reader of a page of NULLs; None for types whose arrays the kernels cannot build."""
     storage = kinds.storage(type)
     if pa.types.is_dictionary(storage):
         indices = _kernels.PageReader.constant(num_rows, format=(False, storage.index_type.bit_width), value=None)
-        return NativePage(indices, Form(storage.index_type, pa.array([], storage.value_type)))
+        return OpenPage(indices, Form(storage.index_type, pa.array([], storage.value_type)))
     format = format_of(storage)
     if format is None:
         return None
     reader = _kernels.PageReader.constant(num_rows, format=format, list_size=list_size_of(storage), value=None)
-    return NativePage(reader, Form(storage))
+    return OpenPage(reader, Form(storage))
 
 
 def format_of(type: pa.DataType) -> tuple[bool, int] | None:

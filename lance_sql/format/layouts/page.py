@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.format.layouts.form import NativePage
+from lance_sql.format.layouts.form import OpenPage
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.store import ByteRange
@@ -21,7 +21,7 @@ PAGE_BYTES = 4096
 class KnownPage(Protocol):
     """A page that no file 2.1 or 2.2 has: of earlier files, or constant."""
 
-    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
+    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[OpenPage, ByteRange] | None:
         """Returns the reader of the page in the kernels, and its bytes in the file; None if it needs Python.
 
         chain: the type that the page has

@@ -10,7 +10,7 @@ from lance_sql import _kernels
 from lance_sql._kernels import PageForm
 from lance_sql.errors import CorruptFile, LanceError, UnsupportedFeature
 from lance_sql.format.layouts.column_type import column_type
-from lance_sql.format.layouts.form import Form, NativePage, form_of
+from lance_sql.format.layouts.form import Form, OpenPage, form_of
 from lance_sql.format.layouts.matching import items_of
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import PAGE_BYTES
@@ -46,7 +46,7 @@ class StoredPage:
         self._head = list(head)
         self.num_bytes = PAGE_BYTES + len(encoding) + sum(buffer.size for buffer in head)
 
-    def reader(self, chain: Chain, *, is_nested: bool, are_places: bool = False) -> tuple[NativePage, ByteRange] | None:
+    def reader(self, chain: Chain, *, is_nested: bool, are_places: bool = False) -> tuple[OpenPage, ByteRange] | None:
         """Returns the reader of the page, or one that only tests for NULL, and its bytes in the file; None if it has
         none.
 
@@ -61,7 +61,7 @@ class StoredPage:
             return None
         is_indexed = reader.form == PageForm.INDICES
         form = indices_form(chain.leaf, reader.items) if is_indexed else form_of(chain.leaf, reader.form)
-        return NativePage(reader, form, _refusal(reader)), ByteRange(*place)
+        return OpenPage(reader, form, _refusal(reader)), ByteRange(*place)
 
 
 def indices_form(leaf: pa.DataType, items: _kernels.Items | None) -> Form:

@@ -19,7 +19,7 @@ from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings import general
 from lance_sql.format.encodings.blocks import FixedWidth, Lists, Nulls, VariableWidth
 from lance_sql.format.encodings.tree import Compression, Constant, Encoding, FixedSizeList, Fsst, General, PackedStruct
-from lance_sql.format.layouts.form import NativePage
+from lance_sql.format.layouts.form import OpenPage
 from lance_sql.format.layouts.matching import ValueTest
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import PAGE_BYTES, cluster
@@ -99,16 +99,16 @@ class ArrayPage:
         self._check(encoding, num_rows)
         self.num_bytes = PAGE_BYTES + sum(data.size for data in self._buffers if isinstance(data, pa.Buffer))
 
-    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange] | None:
+    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[OpenPage, ByteRange] | None:
         """See `Page.reader`; in structs, which are never NULL in these file versions."""
-        native = self._reader(chain)
-        if native is None or not is_nested:
-            return native
-        page, where = native
+        opened = self._reader(chain)
+        if opened is None or not is_nested:
+            return opened
+        page, where = opened
         reader = _kernels.PageReader.in_structs(page.reader, len(chain.outer), self._num_rows)
-        return NativePage(reader, page.form), where
+        return OpenPage(reader, page.form), where
 
-    def _reader(self, chain: Chain) -> tuple[NativePage, ByteRange] | None:
+    def _reader(self, chain: Chain) -> tuple[OpenPage, ByteRange] | None:
         """Returns the reader of values without nesting."""
         if chain.stored is not None or chain.finish is not None or not chain.is_flat:
             return None

@@ -13,7 +13,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.format.encodings.blocks import VariableWidth
 from lance_sql.format.encodings.tree import Constant, Encoding, FixedSizeList, Flat
-from lance_sql.format.layouts.form import Form, NativePage, format_of, list_size_of
+from lance_sql.format.layouts.form import Form, OpenPage, format_of, list_size_of
 from lance_sql.format.layouts.matching import ValueTest, range_test
 from lance_sql.format.old_files.arrays import to_array
 from lance_sql.format.old_files.tree import Binary, Dictionary, Nullable, Stored
@@ -33,7 +33,7 @@ def array_page(
     items: Values | None,
     *,
     has_null_key: bool,
-) -> tuple[NativePage, ByteRange] | None:
+) -> tuple[OpenPage, ByteRange] | None:
     """Returns the reader of a page, and the bytes of all its buffers; None for pages that Python reads.
 
     buffers: those in memory are not bytes of the page
@@ -47,7 +47,7 @@ def array_page(
         return None
     if encoding == Constant(None):
         nulls = _kernels.PageReader.constant(num_rows, format=format, list_size=list_size, value=None)
-        return NativePage(nulls, Form(storage)), ByteRange(0, 0)
+        return OpenPage(nulls, Form(storage)), ByteRange(0, 0)
     if not ranges:
         return None
     where = ByteRange(min(each.start for each in ranges), max(each.end for each in ranges))
@@ -60,7 +60,7 @@ def array_page(
         return (buffer.start - where.start, buffer.end - buffer.start) if isinstance(buffer, ByteRange) else None
 
     reader = _reader(encoding, range_of, num_rows, where.end - where.start, format, list_size, items, has_null_key)
-    return None if reader is None else (NativePage(reader, Form(storage)), where)
+    return None if reader is None else (OpenPage(reader, Form(storage)), where)
 
 
 def _reader(

@@ -18,12 +18,11 @@ import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.encodings.tree import Constant, Encoding, title
-from lance_sql.format.file import ahead, column_cache
-from lance_sql.format.file.column_cache import Opening
-from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
+from lance_sql.format.file import ahead, open_pages
+from lance_sql.format.file.column import Opening, value_bytes
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import ColumnMetadata
-from lance_sql.format.file.native_columns import NativeRows
+from lance_sql.format.file.open_column import OpenRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts import blob
@@ -112,7 +111,7 @@ class StoredColumn:
 
     def open_pages(self, numbers: Sequence[int]) -> Sequence[ArrayPage]:
         """Opens pages by number."""
-        pages = open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
+        pages = open_pages.open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
         return run(pages, self.file.bytes.fetch)
 
     def at(self, page: int) -> at:
@@ -123,9 +122,9 @@ class StoredColumn:
         self, rows: RowRanges, read: Callable[[ArrayPage, RowRanges], Reading[T]]
     ) -> Reading[list[tuple[int, T]]]:
         """Calls `read` for each page with some of the rows, and returns the results by page number."""
-        parts = split_by_page(self.metadata.row_starts, rows)
+        parts = row_ranges.split(self.metadata.row_starts, rows)
         numbers = [number for number, _ in parts]
-        pages = yield from open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
+        pages = yield from open_pages.open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
         readings = [self._located(number, read(page, part)) for (number, part), page in zip(parts, pages, strict=True)]
         return list(zip(numbers, (yield from interleaved(readings)), strict=True))
 
@@ -194,8 +193,8 @@ class PathColumn:
         leaf, starts = self.leaf, self.row_starts
         return [
             each
-            for number, inside in split_by_page(starts, rows)
-            if not is_open(self.file, leaf.key, number)
+            for number, inside in row_ranges.split(starts, rows)
+            if not open_pages.is_open(self.file, leaf.key, number)
             for each in ahead.of_page(
                 leaf.metadata.pages[number].buffers,
                 leaf.head_ranges(number),
@@ -241,7 +240,7 @@ class PathColumn:
         with self.file.at(self.leaf.name):
             return self.stored_statistics()
 
-    def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
+    def open(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> OpenRows | None:
         """See `Column`; only inside structs."""
         leaf, chain = self.leaf, self.chain.in_kernels
         if self.why_python is not None or not (is_nested or chain.is_in_structs):
@@ -249,7 +248,7 @@ class PathColumn:
         if self.chain.is_json and chain.outer and not is_nested:
             # tests see documents without bytes, which are NULL
             return None
-        return column_cache.open_rows(
+        return open_pages.open_rows(
             self.file,
             leaf.key,
             lambda: self.row_starts,

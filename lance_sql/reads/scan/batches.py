@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from lance_sql.format.encodings.fsst import MAX_EXPANSION
-from lance_sql.format.file.column_cache import LONG_FILE_ROWS
+from lance_sql.format.file.open_pages import LONG_FILE_ROWS
 from lance_sql.reads.scan import batch_ends, read_shape
 from lance_sql.reads.scan.fragment_scans import FragmentScan, most_rows, num_rows
 from lance_sql.reads.scan.plan import ReadPlan

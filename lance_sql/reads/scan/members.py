@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from lance_sql.format.file.column_rows import streamed
 from lance_sql.format.file.leaves import is_leaf
-from lance_sql.format.file.native_columns import NativeRows
-from lance_sql.format.file.read_columns import streamed
+from lance_sql.format.file.open_column import OpenRows
 from lance_sql.format.schema import Field, arrow_field
 from lance_sql.reads.scan.predicates import Path
 from lance_sql.reads.scan.virtual_columns import missing_column
@@ -28,7 +28,7 @@ def stored_member(field: Field, path: Path) -> Field | None:
     return field if is_leaf(field) else None
 
 
-def member(fragment: OpenFragment, field: Field, path: Path, rows: RowRanges) -> tuple[pa.DataType, NativeRows] | None:
+def member(fragment: OpenFragment, field: Field, path: Path, rows: RowRanges) -> tuple[pa.DataType, OpenRows] | None:
     """Returns the type of a member, and some of its rows; None if Python is needed to read it.
 
     field, path: see `stored_member`
@@ -40,7 +40,7 @@ def member(fragment: OpenFragment, field: Field, path: Path, rows: RowRanges) ->
     type = arrow_field(stored).type
     columns = tuple(fragment.columns_of(field))
     if not columns:
-        native = missing_column(fragment, ".".join((field.name, *path)), type, rows)
+        opened = missing_column(fragment, ".".join((field.name, *path)), type, rows)
     else:
-        native = streamed(columns[0], rows) if len(columns) == 1 else None
-    return (type, native) if native is not None else None
+        opened = streamed(columns[0], rows) if len(columns) == 1 else None
+    return (type, opened) if opened is not None else None

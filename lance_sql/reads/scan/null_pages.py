@@ -5,12 +5,12 @@ Engines test the key of every join for NULL. If the pages of a batch answer the 
 
 from __future__ import annotations
 
-from lance_sql.format.file.column_pages import split_by_page
-from lance_sql.format.file.read_columns import Column
+from lance_sql.format.file.column import Column
 from lance_sql.reads.scan.batches import Batch, Piece
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import Path
 from lance_sql.reads.scan.projection import restrict
+from lance_sql.values import row_ranges
 from lance_sql.values.row_ranges import RowRanges
 
 
@@ -48,5 +48,5 @@ def _are_null(plan: ReadPlan, piece: Piece, path: Path) -> bool | None:
 
 
 def _in_pages(column: Column, rows: RowRanges, depth: int) -> bool | None:
-    answers = {column.are_null(number, depth) for number, _ in split_by_page(column.row_starts, rows)}
+    answers = {column.are_null(number, depth) for number, _ in row_ranges.split(column.row_starts, rows)}
     return answers.pop() if len(answers) == 1 else None

@@ -12,7 +12,7 @@ from itertools import islice, pairwise
 
 import pyarrow as pa
 
-from lance_sql.format.file.read_columns import Column
+from lance_sql.format.file.column import Column
 from lance_sql.format.schema import Field, Schema
 from lance_sql.format.schema.types import is_json
 from lance_sql.reads.scan import lineage

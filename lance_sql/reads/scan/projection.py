@@ -10,7 +10,7 @@ from typing import Final
 import pyarrow as pa
 
 from lance_sql.errors import ColumnNotFound, InvalidArgument, at
-from lance_sql.format.file.column_pages import value_bytes
+from lance_sql.format.file.column import value_bytes
 from lance_sql.format.schema import Field, Schema, arrow_field
 from lance_sql.format.schema.types import is_json
 from lance_sql.reads.scan import system_columns

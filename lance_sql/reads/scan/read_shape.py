@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from lance_sql.format.file.read_columns import Column
+from lance_sql.format.file.column import Column
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values.arrays import I64

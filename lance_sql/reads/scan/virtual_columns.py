@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.format.file.located_rows import InPages
-from lance_sql.format.file.native_columns import NativeColumn, NativeRows
-from lance_sql.format.layouts.form import Form, NativePage, nulls_page
+from lance_sql.format.file.open_column import OpenColumn, OpenRows
+from lance_sql.format.layouts.form import Form, OpenPage, nulls_page
 from lance_sql.format.layouts.matching import ValueTest, range_test
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.reads.scan import system_columns
@@ -36,7 +36,7 @@ _RUN_BYTES: Final = 16
 """Counted memory of a page, and of each of its runs."""
 
 
-def system_column(fragment: OpenFragment, name: str, rows: RowRanges) -> NativeRows | None:
+def system_column(fragment: OpenFragment, name: str, rows: RowRanges) -> OpenRows | None:
     """Returns some rows of a system column; None if Python computes it.
 
     raises: CorruptFile
@@ -45,7 +45,7 @@ def system_column(fragment: OpenFragment, name: str, rows: RowRanges) -> NativeR
     return _rows(fragment, name, rows, system_columns.TYPE, key, lambda: _numbers(fragment, name))
 
 
-def missing_column(fragment: OpenFragment, name: str, type: pa.DataType, rows: RowRanges) -> NativeRows | None:
+def missing_column(fragment: OpenFragment, name: str, type: pa.DataType, rows: RowRanges) -> OpenRows | None:
     """Returns some rows of a column of NULLs; None for types whose arrays the kernels cannot build."""
     return _rows(fragment, name, rows, type, (_nulls, fragment.key, name, type), lambda: _nulls(fragment, type))
 
@@ -64,11 +64,11 @@ class _Page:
     num_bytes: its memory
     """
 
-    page: NativePage
+    page: OpenPage
     has_values: bool
     num_bytes: int = _PAGE_BYTES
 
-    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[NativePage, ByteRange]:
+    def reader(self, chain: Chain, *, is_nested: bool) -> tuple[OpenPage, ByteRange]:
         return self.page, ByteRange(0, 0)
 
     def test(self, test: ValueTest, leaf: pa.DataType) -> _kernels.PageTest | bool | None:
@@ -96,7 +96,7 @@ def _numbers(fragment: OpenFragment, name: str) -> _Page | None:
         fragment.num_rows, starts=np.ascontiguousarray(starts), values=np.ascontiguousarray(values), step=step
     )
     return _Page(
-        NativePage(reader, Form(system_columns.TYPE)), has_values=True, num_bytes=_PAGE_BYTES + _RUN_BYTES * len(starts)
+        OpenPage(reader, Form(system_columns.TYPE)), has_values=True, num_bytes=_PAGE_BYTES + _RUN_BYTES * len(starts)
     )
 
 
@@ -112,7 +112,7 @@ def _rows(
     type: pa.DataType,
     key: Hashable,
     make: Callable[[], _Page | None],
-) -> NativeRows | None:
+) -> OpenRows | None:
     """Returns some rows of a column, which is built for all rows first; None if it is left to Python.
 
     key: cache key
@@ -126,7 +126,7 @@ def _rows(
             return None
         where = InPages(f"fragment {fragment.id}", name)
         starts = np.array([0, fragment.num_rows])
-        column = NativeColumn(None, starts, Chain(type), where, key=key, num_bytes=page.num_bytes)
+        column = OpenColumn(None, starts, Chain(type), where, key=key, num_bytes=page.num_bytes)
         column.open(0, page)
         cache.keep(key, column)
-    return column.rows_of(rows) if isinstance(column, NativeColumn) else None
+    return column.rows_of(rows) if isinstance(column, OpenColumn) else None

@@ -15,9 +15,9 @@ import lance_sql
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format import file_versions
 from lance_sql.format.file import file_bytes
-from lance_sql.format.file.leaf_column import LeafColumn
+from lance_sql.format.file.column_rows import read_columns
+from lance_sql.format.file.kernel_column import KernelColumn
 from lance_sql.format.file.page_cache import PageCache
-from lance_sql.format.file.read_columns import read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.proto import file2_pb2
@@ -196,7 +196,7 @@ def test_tables_outside_of_the_file_are_refused(small: bytes, field: int, value:
 
 def read_b(data: bytes) -> None:
     file = opened(data)
-    read_columns([LeafColumn(file, 1, Chain(pa.string()), "b")], row_ranges.single(0, 3))
+    read_columns([KernelColumn(file, 1, Chain(pa.string()), "b")], row_ranges.single(0, 3))
 
 
 def changed(data: bytes, change: Callable[[file2_pb2.ColumnMetadata], None]) -> bytes:
@@ -212,7 +212,7 @@ def changed(data: bytes, change: Callable[[file2_pb2.ColumnMetadata], None]) -> 
 
 def read_a(data: bytes) -> list[int | None]:
     file = opened(data)
-    column = LeafColumn(file, 0, Chain(pa.int64()), "a")
+    column = KernelColumn(file, 0, Chain(pa.int64()), "a")
     (array,) = read_columns([column], row_ranges.single(0, file.num_rows))
     return list(array.to_pylist())
 

@@ -12,7 +12,7 @@ from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.encodings.tree import Encoding, Flat, InlineBitpacking, OutOfLineBitpacking, Rle, Variable
 from lance_sql.format.file.located_rows import InPages
-from lance_sql.format.file.native_columns import NativeColumn, with_finished_leaves
+from lance_sql.format.file.open_column import OpenColumn, with_finished_leaves
 from lance_sql.format.layouts.blob import BlobPage
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.reading import run
@@ -97,12 +97,12 @@ class HandPage:
         run(self._blobs.decode(rows, chain, 0), fetch)
         return requested
 
-    def _column(self, chain: Chain) -> NativeColumn:
+    def _column(self, chain: Chain) -> OpenColumn:
         """Returns a column of the page alone."""
         stored = chain.in_kernels
         is_nested = bool(chain.outer) or chain.is_empty_struct
         starts = np.array([0, self.num_rows // chain.items_per_row])
-        column = NativeColumn(None, starts, stored, InPages("", ""), key=None, is_nested=is_nested)
+        column = OpenColumn(None, starts, stored, InPages("", ""), key=None, is_nested=is_nested)
         with at(page=0):
             column.open(0, self._page)
         return column

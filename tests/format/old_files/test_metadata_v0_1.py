@@ -12,10 +12,10 @@ import pytest
 
 from lance_sql.errors import CorruptFile
 from lance_sql.format import file_versions
+from lance_sql.format.file.column_rows import read_columns
 from lance_sql.format.file.leaves import Leaf, leaves
 from lance_sql.format.file.opening import Listed, open_column
 from lance_sql.format.file.page_cache import PageCache
-from lance_sql.format.file.read_columns import read_columns
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.proto import file_pb2, table_pb2

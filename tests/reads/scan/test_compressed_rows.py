@@ -15,7 +15,7 @@ import lance_sql
 from lance_sql import _kernels
 from lance_sql.format.encodings import general
 from lance_sql.format.encodings.tree import Compression
-from lance_sql.format.file import column_cache
+from lance_sql.format.file import open_pages
 from tests.covering import covering
 from tests.golden.compare import difference
 from tests.reads.scan.stream.test_runs import read_by_python
@@ -27,7 +27,7 @@ SLOW_SEEDS = range(len(SEEDS), 200)
 
 @pytest.fixture(autouse=True)
 def short_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(column_cache, "LONG_FILE_ROWS", 0)
+    monkeypatch.setattr(open_pages, "LONG_FILE_ROWS", 0)
 
 
 @pytest.fixture

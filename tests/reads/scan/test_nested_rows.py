@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import lance_sql
-from lance_sql.format.file import column_cache
+from lance_sql.format.file import open_pages
 from lance_sql.reads.scan.scan import Scan
 from tests.format.file.random_tables import AnyArrow
 from tests.golden.compare import difference
@@ -27,7 +27,7 @@ file_versions = pytest.mark.parametrize("file_version", FILE_VERSIONS)
 
 @pytest.fixture(autouse=True)
 def short_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(column_cache, "LONG_FILE_ROWS", 0)
+    monkeypatch.setattr(open_pages, "LONG_FILE_ROWS", 0)
 
 
 def random_table(seed: int, file_version: FileVersion) -> pa.Table:
@@ -61,7 +61,7 @@ def check(seed: int, file_version: FileVersion, folder: Path) -> int:
         first = int(random.integers(0, table.num_rows + 1))
         written.delete(f"small = 7 OR (n >= {first} AND n < {first + int(random.integers(0, 300))})")
     ours = lance_sql.open(folder / "t.lance")
-    num_native = 0
+    num_streamed = 0
     for _ in range(4):
         names = [name for name in table.column_names if random.random() < 0.7] or table.column_names
         low, high = sorted(random.integers(0, table.num_rows + 1, 2).tolist())
@@ -80,15 +80,15 @@ def check(seed: int, file_version: FileVersion, folder: Path) -> int:
                 raise
             expected = read_by_python(scan)
         assert_streams(scan, expected)
-        num_native += scan.read_plan.columns.are_fields and any(runs_of(scan))
-    return num_native
+        num_streamed += scan.read_plan.columns.are_fields and any(runs_of(scan))
+    return num_streamed
 
 
 @file_versions
 def test_streams_of_nested_columns_are_what_pylance_reads(file_version: FileVersion, tmp_path: Path) -> None:
-    num_native = sum(check(seed, file_version, tmp_path / str(seed)) for seed in SEEDS)
+    num_streamed = sum(check(seed, file_version, tmp_path / str(seed)) for seed in SEEDS)
     # the kernels read no lists of 2.0, which most of these tables have
-    assert num_native > (4 if file_version == "2.0" else len(SEEDS) * 2)
+    assert num_streamed > (4 if file_version == "2.0" else len(SEEDS) * 2)
 
 
 @pytest.mark.slow

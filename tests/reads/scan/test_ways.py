@@ -12,7 +12,7 @@ import pytest
 import lance_sql
 from benchmarks.object_store_server import BUCKET, StoreServer
 from lance_sql.dataset import Dataset
-from lance_sql.format.file.leaf_column import LeafColumn
+from lance_sql.format.file.kernel_column import KernelColumn
 from lance_sql.format.old_files.path_column import PathColumn
 from lance_sql.reads.scan.stream import runs
 
@@ -189,7 +189,7 @@ def test_columns_are_read_in_the_way_that_explain_reports(
 
         monkeypatch.setattr(owner, name, call)
 
-    counted(LeafColumn, "decode", "P")
+    counted(KernelColumn, "decode", "P")
     counted(PathColumn, "decode", "P")
     counted(runs, "prepared", "S")
     table = lance_sql.open(folder / f"{version}.lance")

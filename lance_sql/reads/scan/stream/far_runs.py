@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.format.file import ahead
-from lance_sql.format.file.read_columns import Column
+from lance_sql.format.file.column import Column
 from lance_sql.reads.scan import null_pages, read_ahead, read_shape, system_columns
 from lance_sql.reads.scan.batches import BATCH_ROWS, Cutting, FragmentRun, runs
 from lance_sql.reads.scan.fragment_scans import FragmentScan
@@ -146,7 +146,7 @@ class FarRuns:
             least = max(least, _MOST_OTHERS * _share(tested, run))
         if not tested or self._reads_together or _share(others, run) <= least:
             with ahead.holding(everything, run.rows):
-                return _native(self._prepare(plan, run), run)
+                return _in_kernels(self._prepare(plan, run), run)
         with ahead.holding(tested, run.rows):
             passed = self._passed(plan, run)
             if passed is None:
@@ -156,10 +156,10 @@ class FarRuns:
             self._reads_together |= len(passed) * _CHUNK_ROWS > row_ranges.count(run.rows)
             if len(passed) * _ROWS_PER_RANGE > row_ranges.count(run.rows):
                 with ahead.holding(others, run.rows):
-                    return _native(self._prepare(plan, run), run)
+                    return _in_kernels(self._prepare(plan, run), run)
             left = replace(run, rows=passed, ends=_ends(passed), passes=True, is_alone=False)
             with ahead.holding(others, passed):
-                return _native(self._prepare(plan, left), left)
+                return _in_kernels(self._prepare(plan, left), left)
 
     def _passed(self, plan: ReadPlan, run: FragmentRun) -> RowRanges | None:
         """Returns the rows of the run that pass the filter; None if the kernels cannot evaluate it."""
@@ -190,7 +190,7 @@ def _with(first: FragmentRun, others: Iterator[FragmentRun]) -> Iterator[Fragmen
     yield from others
 
 
-def _native(prepared: PreparedRun | None, run: FragmentRun) -> _kernels.FragmentRows | FragmentRun:
+def _in_kernels(prepared: PreparedRun | None, run: FragmentRun) -> _kernels.FragmentRows | FragmentRun:
     return run if prepared is None else prepared.rows
 
 

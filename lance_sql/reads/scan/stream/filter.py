@@ -12,11 +12,12 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import Outcome, ValueOrder
-from lance_sql.format.file.kernel_columns import OpeningTogether
+from lance_sql.format.file.column import Column
+from lance_sql.format.file.column_rows import streamed
 from lance_sql.format.file.leaves import is_leaf
 from lance_sql.format.file.located_rows import InPages, PageParts
-from lance_sql.format.file.native_columns import NativeRows
-from lance_sql.format.file.read_columns import Column, streamed
+from lance_sql.format.file.mapped_columns import OpeningTogether
+from lance_sql.format.file.open_column import OpenRows
 from lance_sql.format.layouts.matching import ValueTest, key_order
 from lance_sql.format.schema import Field
 from lance_sql.format.schema.types import arrow_field
@@ -66,7 +67,7 @@ class FilterColumn:
 
     type: pa.DataType
     field: Field | None
-    native: NativeRows
+    opened: OpenRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,7 @@ class EncodedFilter:
 
         data: the bytes of each column
         """
-        sides = [(each.native.column.reader, parts) for each, parts in zip(self.columns, data, strict=False)]
+        sides = [(each.opened.column.reader, parts) for each, parts in zip(self.columns, data, strict=False)]
         return [
             _kernels.ComparedColumns(
                 *sides[pair.left],
@@ -161,7 +162,7 @@ class EncodedFilter:
             for pair in self._pairs
             for side in (pair.left, pair.right if isinstance(pair.right, int) else pair.left)
         ]
-        return [self.columns[column_index].native.column.where for column_index in (*self.columns_of, *sides)]
+        return [self.columns[column_index].opened.column.where for column_index in (*self.columns_of, *sides)]
 
     def _add_all(self, steps: Iterable[Step]) -> list[_kernels.FilterStep] | None:
         filter_steps: list[_kernels.FilterStep] = []
@@ -232,16 +233,16 @@ class EncodedFilter:
 
     def _constant(self, column_index: int, num_bits: int, value: bytes) -> _kernels.ColumnReader:
         """Returns a column of one value, as long as another one."""
-        num_rows = self.columns[column_index].native.column.num_rows
+        num_rows = self.columns[column_index].opened.column.num_rows
         constant = _kernels.ColumnReader(np.array([0, num_rows]))
         constant.open(0, _kernels.PageReader.constant(num_rows, format=(False, num_bits), value=value), 0, 0)
         return constant
 
     def _has_values(self, column_index: int) -> bool:
         """Whether values can be compared: not on pages that Python reads, of several kinds, with items or parts."""
-        native = self.columns[column_index].native
-        form = native.column.form(native.pages)
-        return form is not None and form.items is None and not form.is_composite and native.texts is None
+        opened = self.columns[column_index].opened
+        form = opened.column.form(opened.pages)
+        return form is not None and form.items is None and not form.is_composite and opened.texts is None
 
     def _paired(self, pair: _Pair) -> int:
         self._pairs.append(pair)
@@ -282,17 +283,17 @@ class EncodedFilter:
         name, *below = path
         field = self._fields.get(name)
         if field is None:
-            native = system_column(self._fragment, name, self._rows) if name in self._system_columns else None
-            return FilterColumn(system_columns.TYPE, None, native) if native is not None else None
+            opened = system_column(self._fragment, name, self._rows) if name in self._system_columns else None
+            return FilterColumn(system_columns.TYPE, None, opened) if opened is not None else None
         if below:
             field = restrict(field, [tuple(below)])
             inside = member(self._fragment, field, tuple(below), self._rows)
             return FilterColumn(inside[0], field, inside[1]) if inside is not None else None
         type = arrow_field(field).type
-        native = self._native(field, type)
-        return FilterColumn(type, field, native) if native is not None else None
+        opened = self._opened(field, type)
+        return FilterColumn(type, field, opened) if opened is not None else None
 
-    def _native(self, field: Field, type: pa.DataType) -> NativeRows | None:
+    def _opened(self, field: Field, type: pa.DataType) -> OpenRows | None:
         if not is_leaf(field):
             return None
         columns: Sequence[Column] = tuple(self._fragment.columns_of(field))
@@ -301,11 +302,11 @@ class EncodedFilter:
         return streamed(columns[0], self._rows, opening=self._opening) if len(columns) == 1 else None
 
     def _answer(self, column_index: int, test: ValueTest) -> int | None:
-        native = self.columns[column_index].native
-        if native.texts is not None and test.wants_null is None:
+        opened = self.columns[column_index].opened
+        if opened.texts is not None and test.wants_null is None:
             # a test of texts, and the pages have documents
             return None
-        answer = native.column.test(test, native.pages)
+        answer = opened.column.test(test, opened.pages)
         if answer is None:
             return None
         self.answers.append(answer)

@@ -16,12 +16,12 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql._kernels import ShapeKind
-from lance_sql.format.file.column_cache import Opening
-from lance_sql.format.file.kernel_columns import OpeningTogether
+from lance_sql.format.file.column import Column, Opening
+from lance_sql.format.file.column_rows import streamed
 from lance_sql.format.file.leaves import is_leaf, leaves
-from lance_sql.format.file.native_columns import Items, NativeColumn, NativeRows
+from lance_sql.format.file.mapped_columns import OpeningTogether
+from lance_sql.format.file.open_column import Items, OpenColumn, OpenRows
 from lance_sql.format.file.page_cache import PageCache
-from lance_sql.format.file.read_columns import Column, streamed
 from lance_sql.format.schema import Field
 from lance_sql.reads.scan import system_columns
 from lance_sql.reads.scan.members import member
@@ -40,11 +40,11 @@ _MARK_BYTES: Final = 128
 class OutputLeaf:
     """A leaf of an output column.
 
-    items: see `NativeColumn.items`
+    items: see `OpenColumn.items`
     is_json: whether values are JSON documents, of which batches have the texts
     """
 
-    column: NativeColumn
+    column: OpenColumn
     name: str
     nullable: bool
     items: Items
@@ -87,7 +87,7 @@ class _CachedOutput:
         leaves = []
         for key, name, nullable, is_json in self.leaves:
             column = cache.get(key)
-            if not isinstance(column, NativeColumn) or not column.is_all_open or column.all_items is None:
+            if not isinstance(column, OpenColumn) or not column.is_all_open or column.all_items is None:
                 return None
             leaves.append(OutputLeaf(column, name, nullable, column.all_items, is_json))
         return Output(leaves, self.shapes, self.borders)
@@ -221,11 +221,11 @@ class _OutputBuilder:
             members.append(member)
         return kind, members
 
-    def _add_leaf(self, native: NativeRows | None, arrow: pa.Field) -> _kernels.Shape | None:
-        items = native.column.items(native.pages) if native is not None else None
-        if native is None or items is None:
+    def _add_leaf(self, opened: OpenRows | None, arrow: pa.Field) -> _kernels.Shape | None:
+        items = opened.column.items(opened.pages) if opened is not None else None
+        if opened is None or items is None:
             return None
-        self.leaves.append(OutputLeaf(native.column, arrow.name, arrow.nullable, items, native.texts is not None))
+        self.leaves.append(OutputLeaf(opened.column, arrow.name, arrow.nullable, items, opened.texts is not None))
         self.borders.update(first for first, _ in items[1:])
         return len(self.leaves) - 1
 

@@ -19,7 +19,7 @@ from weakref import finalize, ref
 
 from lance_sql import _kernels
 from lance_sql.errors import LanceError
-from lance_sql.format.file.column_cache import LONG_FILE_ROWS
+from lance_sql.format.file.open_pages import LONG_FILE_ROWS
 from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.runtime import caches

@@ -21,10 +21,10 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
 from lance_sql.format.file import page_parts
+from lance_sql.format.file.column_rows import has_streams
 from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages
-from lance_sql.format.file.native_columns import Items
-from lance_sql.format.file.read_columns import has_streams
+from lance_sql.format.file.open_column import Items
 from lance_sql.reads.scan import batches, null_pages, read_ahead
 from lance_sql.reads.scan.batches import Cutting, FragmentRun, runs_of
 from lance_sql.reads.scan.fragment_scans import FragmentScan
@@ -83,13 +83,13 @@ class Batches:
 def _batches(
     left: Iterator[_kernels.FragmentRows | FragmentRun], decode: Decode
 ) -> Iterator[_kernels.FragmentRows | pa.RecordBatch]:
-    native: list[_kernels.FragmentRows] = []
+    streamed: list[_kernels.FragmentRows] = []
 
     def others(first: FragmentRun) -> Iterator[FragmentRun]:
         yield first
         for each in left:
             if isinstance(each, _kernels.FragmentRows):
-                native.append(each)
+                streamed.append(each)
                 return
             yield each
 
@@ -99,8 +99,8 @@ def _batches(
                 yield each
                 continue
             yield from decode(others(each))
-            if native:
-                yield native.pop()
+            if streamed:
+                yield streamed.pop()
 
 
 def _runs(
@@ -150,7 +150,7 @@ class StreamedRun:
 
 def how(plan: ReadPlan, run: FragmentRun) -> StreamedRun | str:
     """Chooses how a run is read: by a stream of the kernels, for which its pages are opened, or batch by batch as
-    arrays, and then returns the reason. See `read_columns.why_python` for the columns of these arrays.
+    arrays, and then returns the reason. See `column_rows.why_python` for the columns of these arrays.
 
     raises: CorruptFile, UnsupportedFeature
     """
@@ -182,7 +182,7 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
     if isinstance(streamed, str):
         return None
     fragment, rows, tests, last = run.fragment, streamed.rows, streamed.tests, streamed.last
-    tested = [each.native for each in tests.columns]
+    tested = [each.opened for each in tests.columns]
     leaves, num_delivered = streamed.leaves, len(streamed.delivered.leaves)
     data = page_parts.fetch([*tested, *(leaf.column.rows_of(rows) for leaf in leaves)])
     columns = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from lance_sql.format.file.read_columns import why_python
+from lance_sql.format.file.column_rows import why_python
 from lance_sql.reads.scan import null_pages
 from lance_sql.reads.scan.batches import Cutting, FragmentRun, runs
 from lance_sql.reads.scan.fragment_scans import FragmentScan

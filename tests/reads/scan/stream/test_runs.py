@@ -26,7 +26,7 @@ from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
 from lance_sql.format.file import writer
-from lance_sql.format.file.native_columns import NativeColumn
+from lance_sql.format.file.open_column import OpenColumn
 from lance_sql.reads.scan import batches
 from lance_sql.reads.scan.compact_types import compact_types
 from lance_sql.reads.scan.predicates import value_tests
@@ -86,7 +86,7 @@ def rows(num_rows: int, start: int = 0) -> pa.Table:
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
     """Three fragments of long pages, one with deletions, and a short one."""
-    uri = tmp_path_factory.mktemp("native") / "t.lance"
+    uri = tmp_path_factory.mktemp("table") / "t.lance"
     for number, size in enumerate((NUM_ROWS, NUM_ROWS, NUM_ROWS, 500)):
         lance.write_dataset(rows(size, number * NUM_ROWS), uri, mode="append", data_storage_version="2.2")
     lance.dataset(uri).delete("id % 7 = 3 AND id < 100000")
@@ -153,7 +153,7 @@ def test_columns_of_a_fragment_are_found_once(table: Dataset, monkeypatch: pytes
     # what keeps them may let go of some of their columns
     RUN_CACHE.after_fork()
     cache = table.snapshot.open_fragments.files.page_cache
-    columns = [key for key in cache if isinstance(cache.peek(key), NativeColumn)]
+    columns = [key for key in cache if isinstance(cache.peek(key), OpenColumn)]
     for key in columns[::2]:
         cache.pop(key)
     found.clear()

@@ -39,7 +39,7 @@ _PAGE_BYTES = 2048
 _ROWS_PER_CHUNK, _CHUNK_BYTES = 1024, 64
 
 
-class NativeColumn:
+class OpenColumn:
     """A column of a file in a form, and its open pages. Thread-safe.
 
     file: file of the column; None for a column of constants, whose pages have no bytes
@@ -121,26 +121,26 @@ class NativeColumn:
         """Whether every page is open."""
         return self._num_closed == 0
 
-    def rows_of(self, rows: RowRanges, texts: pa.DataType | None = None) -> NativeRows:
+    def rows_of(self, rows: RowRanges, texts: pa.DataType | None = None) -> OpenRows:
         """Returns some rows of open pages.
 
-        texts: as for `NativeRows`
+        texts: as for `OpenRows`
         """
-        return NativeRows(self, rows, range(*self.reader.pages_of(*row_ranges.bounds(rows))), texts)
+        return OpenRows(self, rows, range(*self.reader.pages_of(*row_ranges.bounds(rows))), texts)
 
     def open(self, number: int, page: StoredPage | KnownPage) -> None:
         """Opens a page. Does nothing if it is open, because another thread may be reading it."""
-        opened = page.reader(self._chain, is_nested=self._is_nested)
+        found = page.reader(self._chain, is_nested=self._is_nested)
         with self._lock:
             if self._is_open[number]:
                 return
-            if opened is not None:
-                native, data = opened
-                self.reader.open(number, native.reader, data.start, data.end)
-                self._forms[number] = self._shared(native.form)
-                if native.refusal is not None:
-                    self._refusals[number] = native.refusal
-                if data.end > data.start and not native.reader.takes_extents:
+            if found is not None:
+                opened, data = found
+                self.reader.open(number, opened.reader, data.start, data.end)
+                self._forms[number] = self._shared(opened.form)
+                if opened.refusal is not None:
+                    self._refusals[number] = opened.refusal
+                if data.end > data.start and not opened.reader.takes_extents:
                     if self._whole is None:
                         self._whole = {}
                     self._whole[number] = data.end - data.start
@@ -349,14 +349,14 @@ class _ColumnTest:
 
 
 @dataclass(frozen=True, slots=True)
-class NativeRows:
+class OpenRows:
     """Some rows of a column, and their pages.
 
     texts: the type of the column with the texts of its JSON documents; None for a column that is read as it is stored
     finished: the chain whose function converts the values; None for values that stay as they are
     """
 
-    column: NativeColumn
+    column: OpenColumn
     rows: RowRanges
     pages: Sequence[int]
     texts: pa.DataType | None = None
@@ -372,7 +372,7 @@ class NativeRows:
 
     @property
     def are_read_over(self) -> bool:
-        """Whether the kernels need far more than these rows of a page; see `NativeColumn.read_over`."""
+        """Whether the kernels need far more than these rows of a page; see `OpenColumn.read_over`."""
         return bool(self.column.read_over(self.pages, self.rows))
 
 

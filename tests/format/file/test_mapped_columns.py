@@ -19,10 +19,10 @@ from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.format.encodings.tree import General
-from lance_sql.format.file import kernel_columns, leaf_column
-from lance_sql.format.file.kernel_columns import OpenColumns
+from lance_sql.format.file import kernel_column, mapped_columns
+from lance_sql.format.file.column_rows import read_columns
 from lance_sql.format.file.leaves import join
-from lance_sql.format.file.read_columns import read_columns
+from lance_sql.format.file.mapped_columns import MappedColumns
 from lance_sql.format.layouts.column_type import plain_type
 from lance_sql.format.layouts.tree import MiniBlock
 from lance_sql.format.schema import Field
@@ -116,7 +116,7 @@ def in_python(fragment: OpenFragment, fields: Sequence[Field], rows: RowRanges) 
     for field in fields:
         columns = fragment._stored(field, None).columns
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(kernel_columns, "is_possible", lambda _: False)
+            patch.setattr(mapped_columns, "is_possible", lambda _: False)
             opened = {id: read_columns([column], rows)[0] for id, column in columns.items()}
         arrays.append(join(field, opened, row_ranges.count(rows)))
     return arrays
@@ -232,7 +232,7 @@ def test_pages_that_were_opened_otherwise_are_left_as_they_are(tmp_path: Path) -
     start, end = column.row_starts[1:3].tolist()
     wanted_type = plain_type(pa.string())
     assert wanted_type is not None
-    opened, wanted = OpenColumns(), [(0, wanted_type)]
+    opened, wanted = MappedColumns(), [(0, wanted_type)]
     (reader,) = opened.open(column.file, wanted, row_ranges.single(0, 2), are_plain=True)
     assert reader is not None
     # a page of which only NULLs are known
@@ -286,7 +286,7 @@ def test_filters_open_no_page_in_python(tmp_path: Path, version: Version, monkey
     def refuse(*_: object) -> None:
         raise AssertionError("a page was opened in Python")
 
-    monkeypatch.setattr(leaf_column, "StoredPage", refuse)
+    monkeypatch.setattr(kernel_column, "StoredPage", refuse)
     signs = {"=": operator.eq, "<": operator.lt, ">=": operator.ge}
     for name, array in made.items():
         constant = pa.scalar("5").cast(array.type) if array.null_count == MANY_ROWS else array.drop_null()[0]
@@ -320,7 +320,7 @@ def test_nested_columns_and_dictionaries_are_opened_together(
     def refuse(*_: object) -> None:
         raise AssertionError("a page was opened alone")
 
-    monkeypatch.setattr(leaf_column, "StoredPage", refuse)
+    monkeypatch.setattr(kernel_column, "StoredPage", refuse)
     for places in ([4, 7, 299], list(range(2100))):
         lance_sql.clear_caches()
         assert lance_sql.open(tmp_path / "t.lance").take(places).to_pylist() == rows.take(places).to_pylist()

@@ -1,7 +1,7 @@
 """Columns that the kernels open, all of one file in one call: from the bytes of its metadata to readers of pages.
 
 This takes a tenth of the time of opening each column in Python. Columns that the kernels do not open, and damaged ones,
-are opened one by one: see `LeafColumn`.
+are opened one by one: see `KernelColumn`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile
-from lance_sql.format.file import column_cache, page_parts
-from lance_sql.format.file.leaf_column import LeafColumn
+from lance_sql.format.file import open_pages, page_parts
+from lance_sql.format.file.kernel_column import KernelColumn
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import MetadataV2
 from lance_sql.format.layouts.column_type import plain_type
@@ -24,7 +24,7 @@ from lance_sql.store import ByteRange
 from lance_sql.values.row_ranges import RowRanges
 
 if TYPE_CHECKING:
-    from lance_sql.format.file.read_columns import Column
+    from lance_sql.format.file.column import Column
     from lance_sql.format.file.reader import FileReader
 
 Key: TypeAlias = tuple[int, _kernels.ColumnType]
@@ -63,7 +63,7 @@ class PlainColumn(NamedTuple):
         return cls((number, wanted), type, form, pa.field(name, form.type), name)
 
 
-class OpenColumns:
+class MappedColumns:
     """The open columns of a file. Thread-safe.
 
     num_bytes: approximate memory
@@ -116,7 +116,7 @@ class OpenColumns:
 
 def is_possible(file: FileReader) -> bool:
     """Whether the kernels open columns of the file: a mapped one of version 2.1 or later. For others, the heads of all
-    pages are requested together, and known for later handles; see `read_columns`."""
+    pages are requested together, and known for later handles; see `column_rows`."""
     is_v2_1 = isinstance(file.metadata, MetadataV2) and file.file_version.path_columns is not True
     return is_v2_1 and file.bytes.is_mapped
 
@@ -154,18 +154,18 @@ def read(file: FileReader, columns: Sequence[PlainColumn], rows: RowRanges) -> l
 
 
 class OpeningTogether:
-    """Opens columns that are read together, when the first of them is needed: see `column_cache.Opening`."""
+    """Opens columns that are read together, when the first of them is needed: see `open_pages.Opening`."""
 
     def __init__(self, columns: Iterable[Column], rows: RowRanges, *, is_nested: bool) -> None:
         """
         columns: iterated at most once
         rows: that are read
-        is_nested: as for `Column.native`
+        is_nested: as for `Column.open`
         """
         self._columns = columns
         self._rows = rows
         self._is_nested = is_nested
-        self._by_file: dict[FileReader, list[tuple[LeafColumn, bool]]] | None = None
+        self._by_file: dict[FileReader, list[tuple[KernelColumn, bool]]] | None = None
 
     def of_file(self, file: FileReader) -> None:
         if not is_possible(file):
@@ -173,8 +173,8 @@ class OpeningTogether:
         if self._by_file is None:
             self._by_file = {}
             for column in self._columns:
-                is_whole = column.is_whole(is_nested=self._is_nested) if isinstance(column, LeafColumn) else None
-                if isinstance(column, LeafColumn) and is_whole is not None:
+                is_whole = column.is_whole(is_nested=self._is_nested) if isinstance(column, KernelColumn) else None
+                if isinstance(column, KernelColumn) and is_whole is not None:
                     self._by_file.setdefault(column.file, []).append((column, is_whole))
         asked = self._by_file.pop(file, ())
         closed = [(column, is_whole) for column, is_whole in asked if not column.is_open(self._rows, is_whole=is_whole)]
@@ -192,8 +192,8 @@ def known(file: FileReader, columns: Sequence[Key]) -> Sequence[_kernels.ColumnR
 
     columns: keys of `PlainColumn`
     """
-    kept = file.page_cache.get((OpenColumns, file.bytes))
-    return kept.known(columns) if isinstance(kept, OpenColumns) else [None]
+    kept = file.page_cache.get((MappedColumns, file.bytes))
+    return kept.known(columns) if isinstance(kept, MappedColumns) else [None]
 
 
 def opened(
@@ -204,11 +204,11 @@ def opened(
     columns: as for `known`
     raises: CorruptFile for a file that is shorter than its metadata claims
     """
-    if not column_cache.are_kept(file):
-        return OpenColumns().open(file, columns, rows, are_plain=are_plain)
-    key = OpenColumns, file.bytes
+    if not open_pages.are_kept(file):
+        return MappedColumns().open(file, columns, rows, are_plain=are_plain)
+    key = MappedColumns, file.bytes
     kept = file.page_cache.get(key)
-    columns_of_file = kept if isinstance(kept, OpenColumns) else OpenColumns()
+    columns_of_file = kept if isinstance(kept, MappedColumns) else MappedColumns()
     num_bytes = columns_of_file.num_bytes
     readers = columns_of_file.open(file, columns, rows, are_plain=are_plain)
     if kept is None or columns_of_file.num_bytes != num_bytes:

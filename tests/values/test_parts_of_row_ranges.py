@@ -8,7 +8,6 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lance_sql.format.file.column_pages import pages_with, split_by_page
 from lance_sql.values import row_ranges
 
 
@@ -23,5 +22,5 @@ def test_rows_are_split_at_the_borders_of_pages(lengths: list[int], chosen: set[
         for number, (start, end) in enumerate(pairwise(starts))
     }
     expected = {number: part.tolist() for number, part in inside.items() if len(part)}
-    assert {number: part.tolist() for number, part in split_by_page(starts, rows)} == expected
-    assert pages_with(starts, rows) == sorted(expected)
+    assert {number: part.tolist() for number, part in row_ranges.split(starts, rows)} == expected
+    assert row_ranges.parts_with(starts, rows) == sorted(expected)

@@ -8,12 +8,11 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.encodings.tree import Variable, title
-from lance_sql.format.file import ahead, blob_v2, column_cache
-from lance_sql.format.file.column_cache import Opening
-from lance_sql.format.file.column_pages import is_open, open_pages, split_by_page, value_bytes
+from lance_sql.format.file import ahead, blob_v2, open_pages
+from lance_sql.format.file.column import Opening, value_bytes
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import ColumnMetadata, PageMetadata
-from lance_sql.format.file.native_columns import NativeColumn, NativeRows
+from lance_sql.format.file.open_column import OpenColumn, OpenRows
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.file.statistics import PageStatistics
 from lance_sql.format.layouts.blob import BlobPage
@@ -25,6 +24,7 @@ from lance_sql.format.layouts.stored_page import StoredPage, head_ranges
 from lance_sql.format.layouts.tree import Blob, ConstantLayout, FullZip, Layer, MiniBlock
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import ByteRange
+from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
@@ -38,7 +38,7 @@ _NEVER_NULL = (Layer.ALL_VALID_ITEM, Layer.ALL_VALID_LIST, Layer.EMPTYABLE_LIST)
 
 
 @dataclass(frozen=True)
-class LeafColumn:
+class KernelColumn:
     """A leaf of file versions 2.1 and 2.2: one column of an open file, and the type that its pages become.
 
     name: the column's name in the table, for errors
@@ -80,8 +80,8 @@ class LeafColumn:
 
     def ahead(self, rows: RowRanges, short: int | None, *, opened: bool) -> list[ByteRange]:
         ranges: list[ByteRange] = []
-        for number, inside in split_by_page(self.row_starts, rows):
-            if is_open(self.file, self.index, number) != opened:
+        for number, inside in row_ranges.split(self.row_starts, rows):
+            if open_pages.is_open(self.file, self.index, number) != opened:
                 continue
             page = self.metadata.pages[number]
             num_rows = int(self.row_starts[number + 1] - self.row_starts[number])
@@ -156,11 +156,11 @@ class LeafColumn:
         around = layout.layers[-depth:]
         return False if all(layer in _NEVER_NULL for layer in around) else None
 
-    def native(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> NativeRows | None:
+    def open(self, rows: RowRanges, *, is_nested: bool = False, opening: Opening | None = None) -> OpenRows | None:
         is_whole = self.is_whole(is_nested=is_nested)
         if is_whole is None:
             return None
-        found = column_cache.open_rows(
+        found = open_pages.open_rows(
             self.file,
             self.index,
             lambda: self.row_starts,
@@ -192,7 +192,7 @@ class LeafColumn:
     def is_whole(self, *, is_nested: bool) -> bool | None:
         """Whether the kernels read arrays of the whole chain, instead of the values alone; None if they read neither.
 
-        is_nested: as for `native`
+        is_nested: as for `open`
         """
         chain = self.chain.in_kernels
         if is_nested:
@@ -211,7 +211,7 @@ class LeafColumn:
 
     def is_open(self, rows: RowRanges, *, is_whole: bool) -> bool:
         """Whether the pages with the rows are open for the kernels."""
-        column = column_cache.cached(self.file, self._key(is_whole=is_whole))
+        column = open_pages.cached(self.file, self._key(is_whole=is_whole))
         return column is not None and column.are_open(rows)
 
     def adopt(self, reader: _kernels.ColumnReader, *, is_whole: bool) -> None:
@@ -220,22 +220,22 @@ class LeafColumn:
         raises: CorruptFile for items that cannot be those of the type
         """
         file, key = self.file, self._key(is_whole=is_whole)
-        column = column_cache.cached(file, key)
+        column = open_pages.cached(file, key)
         if column is None or column.reader is not reader:
             starts, chain = reader.row_starts(), self.chain.in_kernels
-            column = NativeColumn(file.bytes, starts, chain, self._where, key=key, is_nested=is_whole, reader=reader)
+            column = OpenColumn(file.bytes, starts, chain, self._where, key=key, is_nested=is_whole, reader=reader)
             file.page_cache.keep(key, column, replaces=lambda _: True)
         column.adopt()
 
     def _key(self, *, is_whole: bool) -> Hashable:
-        return column_cache.key_of(self.file, self.index, self.chain.in_kernels, is_nested=is_whole)
+        return open_pages.key_of(self.file, self.index, self.chain.in_kernels, is_nested=is_whole)
 
     def _open_pages(self, numbers: Sequence[int]) -> Sequence[StoredPage]:
         return run(self._reading(numbers), self.file.bytes.fetch)
 
     def decode(self, rows: RowRanges, shared: Shared) -> Reading[pa.Array]:
         """See `Column`; blobs, whose places are known after their descriptors were read."""
-        parts = split_by_page(self.row_starts, rows)
+        parts = row_ranges.split(self.row_starts, rows)
         pages = yield from self._reading([number for number, _ in parts])
         readings = [self._blobs(number, inside, page) for (number, inside), page in zip(parts, pages, strict=True)]
         return concat((yield from interleaved(readings)))
@@ -252,7 +252,9 @@ class LeafColumn:
         return self.file.at(self.name, page)
 
     def _reading(self, numbers: Sequence[int]) -> Reading[list[StoredPage]]:
-        return open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open, depends_on_file=True)
+        return open_pages.open_pages(
+            self.file, self.index, numbers, self.at, self._head_ranges, self._open, depends_on_file=True
+        )
 
     def _head_ranges(self, page: int) -> list[ByteRange]:
         metadata = self.metadata.pages[page]

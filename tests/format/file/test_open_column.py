@@ -1,4 +1,4 @@
-"""The columns that the kernels read natively, with the same values as Python."""
+"""The columns that the kernels read, with the same values as Python."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ import lance_sql
 from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.format.file import column_pages, kernel_columns
-from lance_sql.format.file.leaf_column import LeafColumn
-from lance_sql.format.file.native_columns import NativeRows
+from lance_sql.format.file import mapped_columns, open_pages
+from lance_sql.format.file.column_rows import read_columns
+from lance_sql.format.file.kernel_column import KernelColumn
+from lance_sql.format.file.open_column import OpenRows
 from lance_sql.format.file.page_cache import KNOWN
-from lance_sql.format.file.read_columns import read_columns
 from lance_sql.format.layouts.stored_page import StoredPage
 from lance_sql.format.old_files.path_column import PathColumn
 from lance_sql.reads.scan.compact_types import compact_types
@@ -102,7 +102,7 @@ def kinds() -> dict[str, pa.Array]:
     return found | with_nulls
 
 
-NOT_NATIVE_IN_2_0 = {"vector with NULL items", "vector of flags", "kind", "no words", "null"}
+IN_PYTHON_IN_2_0 = {"vector with NULL items", "vector of flags", "kind", "no words", "null"}
 """Pages without levels; lists have columns of their own there, which are read in Python."""
 
 NOT_IN_2_0 = {"struct?", "list of structs"}
@@ -111,7 +111,7 @@ NOT_IN_2_0 = {"struct?", "list of structs"}
 
 @pytest.fixture(scope="module", params=["2.0", "2.1", "2.2", "ours"])
 def table(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Dataset:
-    path = str(tmp_path_factory.mktemp("native") / "t.lance")
+    path = str(tmp_path_factory.mktemp("table") / "t.lance")
     missing = NOT_IN_2_0 if request.param == "2.0" else set()
     content = pa.table({name: array for name, array in kinds().items() if name not in missing})
     if request.param == "ours":
@@ -136,18 +136,18 @@ def columns_of(table: Dataset, name: str, delivered: pa.DataType | None = None) 
 
 def test_common_pages_are_read_by_the_kernels(table: Dataset) -> None:
     everything = row_ranges.single(0, NUM_ROWS)
-    native = set()
+    in_kernels = set()
     for name in table.schema.names:
         columns = columns_of(table, name)
-        found = [column.native(everything, is_nested=True) for column in columns]
-        if all(isinstance(rows, NativeRows) and all(rows.column.form([page]) for page in rows.pages) for rows in found):
-            native.add(name)
-    if isinstance(columns_of(table, "flat")[0], LeafColumn):
-        assert native == set(table.schema.names)
+        found = [column.open(everything, is_nested=True) for column in columns]
+        if all(isinstance(rows, OpenRows) and all(rows.column.form([page]) for page in rows.pages) for rows in found):
+            in_kernels.add(name)
+    if isinstance(columns_of(table, "flat")[0], KernelColumn):
+        assert in_kernels == set(table.schema.names)
         return
     # trees without levels, as in files 2.0
     lists = {name for name in table.schema.names if "list" in name}
-    assert set(table.schema.names) - native <= lists | NOT_NATIVE_IN_2_0
+    assert set(table.schema.names) - in_kernels <= lists | IN_PYTHON_IN_2_0
 
 
 @st.composite
@@ -168,14 +168,14 @@ def test_rows_are_those_of_the_whole_column(data: st.DataObject, table: Dataset)
     delivered = types.get(name) if data.draw(st.booleans()) else None
     columns = columns_of(table, name, delivered)
     found = read_columns(columns, rows)
-    if isinstance(columns[0], LeafColumn):
+    if isinstance(columns[0], KernelColumn):
         wanted = pa.array(row_ranges.expand(rows))
         expected = [array.take(wanted) for array in read_columns(columns, row_ranges.single(0, NUM_ROWS))]
         if len(columns) == 1:
             assert _plain(expected[0]).equals(_plain(kinds()[name].take(wanted)).cast(_plain(expected[0]).type))
     else:
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(PathColumn, "native", lambda *_, **__: None)
+            patched.setattr(PathColumn, "open", lambda *_, **__: None)
             expected = read_columns(columns, rows)
     for column, array in zip(found, expected, strict=True):
         column.validate(full=True)
@@ -274,7 +274,7 @@ def test_file_metadata_is_shared_by_handles(
 
     monkeypatch.setattr(StoredPage, "__init__", noted)
     # as for remote files
-    monkeypatch.setattr(kernel_columns, "is_possible", lambda _: False)
+    monkeypatch.setattr(mapped_columns, "is_possible", lambda _: False)
     first = lance_sql.open(path).to_table()
     count = len(opened)
     assert count > 0
@@ -282,7 +282,7 @@ def test_file_metadata_is_shared_by_handles(
     assert len(opened) == count
     # what has a long head is kept by one handle
     with monkeypatch.context() as patch:
-        patch.setattr(column_pages, "MOST_SHARED_BYTES", 0)
+        patch.setattr(open_pages, "MOST_SHARED_BYTES", 0)
         KNOWN.clear()
         for _ in range(2):
             table = lance_sql.open(path)
