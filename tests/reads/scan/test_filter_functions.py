@@ -61,6 +61,12 @@ FILTERS = [
     "list_contains(numbers, 1)",
     "list_contains(numbers, -2) OR list_contains(words, 'b')",
     "list_contains(numbers, 1) IS NULL",
+    "list_has_any(words, ['a', 'b'])",
+    "NOT array_has_any(words, ['a'])",
+    "words && ['b', 'nothing'] OR numbers && [-2]",
+    "list_has_all(words, ['a', 'b'])",
+    "NOT array_has_all(numbers, [1, 2])",
+    "numbers @> [1] IS NULL",
     "d + 1 > 3.5",
     "d - e = 0",
     "d + 0.125 >= e",
@@ -95,6 +101,10 @@ def test_a_function_is_that_of_duckdb(text: str, rows: list[tuple[Any, ...]]) ->
         ("list_contains(words, NULL)", "array_contains"),
         ("list_contains(words, t)", "array_contains"),
         ("list_contains(t, 'a')", "array_contains"),
+        ("list_has_any(words, [])", "array_overlaps"),
+        ("list_has_any(words, ['a', NULL])", "array_contains"),
+        ("array_has_all(['a'], words)", "array_contains_all"),
+        ("list_has_all(words, t)", "list_has_all"),
         ("regexp_matches(t, u)", "regexp_like"),
         ("regexp_matches(t, 'a', 'i')", "regexp_like"),
     ],
@@ -111,6 +121,8 @@ def test_functions_with_other_meanings_are_refused(text: str, says: str) -> None
         ("regexp_matches(t, '(')", "'(' is not a regular expression"),
         ("regexp_full_match(t, 'a)|(b')", "'a)|(b' is not a regular expression"),
         ("list_contains(numbers, 'a')", "Cannot look for 'a' in numbers"),
+        ("t = X'0'", "X'0' has an odd number of digits"),
+        ("t = X'00'", "Cannot compare"),
     ],
 )
 def test_invalid_filters_are_reported(text: str, says: str) -> None:
@@ -148,3 +160,11 @@ def test_date_trunc_returns_a_timestamp(unit: str, text: str, operator: str) -> 
         expected = connection.execute(f"SELECT ({condition}) FROM rows ORDER BY row").fetchall()
         found = evaluate(from_sql(condition, rows.schema), rows.to_batches()[0]).to_pylist()
         assert found == [each for (each,) in expected], condition
+
+
+@pytest.mark.parametrize("filter", ["b = X'05'", "b > x'05'", "b IN (X'', X'1fFF')", "X'05' <= b", "b <> X''"])
+def test_bytes_in_hexadecimal_digits(tmp_path: Path, filter: str) -> None:
+    rows = pa.table({"id": range(4), "b": [b"\x05", b"\x1f\xff", b"", None]})
+    found = lance_sql.write(rows, tmp_path / "t.lance").scan(["id"], filter).to_table()
+    expected = duckdb.connect().execute(f"SELECT id FROM rows WHERE {filter}").fetchall()
+    assert found.to_pydict() == {"id": [n for (n,) in expected]}

@@ -48,7 +48,7 @@ class Conditions:
         if isinstance(node, exp.Paren):
             return self.is_condition(node.this)
         if isinstance(node, exp.Anonymous):
-            return node.name.lower() in (_IS_FINITE, *_MATCH_FUNCTIONS)
+            return node.name.lower() in (_IS_FINITE, *_MATCH_FUNCTIONS, *_LIST_FUNCTIONS)
         return type(node) in _CONDITIONS
 
     def column(self, node: exp.Expr) -> Typed:
@@ -301,13 +301,34 @@ def _anonymous(conditions: Conditions, node: exp.Expr) -> Predicate:
         return _is_finite(conditions, exp.IsNan(this=node.expressions[0]))
     if len(node.expressions) != 2:
         raise refuse(node)
+    if node.name.lower() in _LIST_FUNCTIONS:
+        return _has(conditions, node, _LIST_FUNCTIONS[node.name.lower()], *node.expressions)
     return _match(conditions, node, _MATCH_FUNCTIONS[node.name.lower()], *node.expressions)
+
+
+def _list_has(build: Callable[[list[Predicate]], Predicate]) -> _Translate:
+    return lambda conditions, node: _has(conditions, node, build, node.this, node.expression)
+
+
+def _has(
+    conditions: Conditions,
+    node: exp.Expr,
+    build: Callable[[list[Predicate]], Predicate],
+    lists: exp.Expr,
+    wanted: exp.Expr,
+) -> Predicate:
+    """Converts a search for any or all of some constants in a list to one for each of them."""
+    if not isinstance(wanted, exp.Array) or not wanted.expressions:
+        raise refuse(node)
+    parts = [exp.ArrayContains(this=lists.copy(), expression=item.copy()) for item in wanted.expressions]
+    return build([conditions.predicate(part) for part in parts])
 
 
 _Translate: TypeAlias = Callable[[Conditions, exp.Expr], Predicate]
 
 _IS_FINITE: Final = "isfinite"
 _MATCH_FUNCTIONS: Final = {"prefix": "prefix", "suffix": "suffix", "ends_with": "suffix"}
+_LIST_FUNCTIONS: Final = {"array_has_any": disjunction, "list_has_all": conjunction}
 _UNARY: Final = frozenset({"this"})
 _BINARY: Final = frozenset({"this", "expression"})
 _PATTERN: Final = frozenset({"this", "expression", "negate"})
@@ -333,6 +354,8 @@ _CONDITIONS: Final[Mapping[type[exp.Expr], tuple[_Translate, frozenset[str]]]] =
     exp.StartsWith: (_text_match("prefix"), _BINARY),
     exp.EndsWith: (_text_match("suffix"), _BINARY),
     exp.Contains: (_text_match("contains"), _BINARY),
+    exp.ArrayOverlaps: (_list_has(disjunction), _BINARY),
+    exp.ArrayContainsAll: (_list_has(conjunction), _BINARY),
     exp.IsNan: (_is_nan, _UNARY),
     exp.IsInf: (_is_infinite, _UNARY),
     exp.Anonymous: (_anonymous, frozenset({"this", "expressions"})),

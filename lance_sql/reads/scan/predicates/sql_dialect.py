@@ -16,6 +16,7 @@ class FilterSql(DuckDB):
         return path
 
     class Tokenizer(DuckDB.Tokenizer):
-        """Tokens of DuckDB, and names in backticks."""
+        """Tokens of DuckDB, names in backticks, and bytes as in X'00FF', which the parser's DuckDB does not know."""
 
         IDENTIFIERS: ClassVar = ['"', "`"]
+        HEX_STRINGS: ClassVar = [("x'", "'"), ("X'", "'")]

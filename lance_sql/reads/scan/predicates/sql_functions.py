@@ -153,6 +153,13 @@ def list_contains(operands: Operands, node: exp.Expr) -> Operand:
     return Typed(Call("list_contains", (lists.term, Literal(position.floor, item)), pa.bool_()), pa.bool_())
 
 
+def hex_bytes(_: Operands, node: exp.Expr) -> Operand:
+    """Converts X'00FF'."""
+    if len(node.name) % 2:
+        raise InvalidArgument(f"X'{node.name}' has an odd number of digits: a byte has two")
+    return Known(bytes.fromhex(node.name))
+
+
 def pipe(operands: Operands, node: exp.Expr) -> Operand:
     return operands.call("||", node, *(operands.operand(part) for part in node.flatten()))
 

@@ -360,6 +360,7 @@ _OPERANDS: Final[Mapping[type[exp.Expr], tuple[_Translate, frozenset[str]]]] = {
     exp.Bracket: (_bracket, frozenset({"this", "expressions"})),
     exp.Paren: (lambda operands, node: operands.operand(node.this), _UNARY),
     exp.Literal: (_literal_node, frozenset({"this", "is_string"})),
+    exp.HexString: (sql_functions.hex_bytes, frozenset({"this"})),
     exp.Boolean: (lambda _, node: Known(bool(node.this)), _UNARY),
     exp.Null: (lambda _, node: Known(None), frozenset()),
     exp.Neg: (_neg, _UNARY),
