@@ -76,12 +76,11 @@ class PlainColumns(NamedTuple):
     columns: list[PlainColumn]
     texts: list[pa.DataType | None]
 
-    def finished(self, arrays: Sequence[pa.Array | None]) -> list[pa.Array | None]:
-        """Returns the values in the types that are delivered. None for an array that is None, or has documents that
-        cannot be read: others say where."""
+    def finished(self, arrays: Sequence[pa.Array]) -> list[pa.Array | None]:
+        """Returns the values in the types that are delivered. None for an array of documents that cannot be read:
+        others say where."""
         return [
-            array if texts is None or array is None else _texts(array, texts)
-            for array, texts in zip(arrays, self.texts, strict=True)
+            array if texts is None else _texts(array, texts) for array, texts in zip(arrays, self.texts, strict=True)
         ]
 
 

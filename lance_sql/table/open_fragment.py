@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, InvalidArgument, at
-from lance_sql.format.file import mapped_columns, mapped_rows
+from lance_sql.format.file import mapped_rows
 from lance_sql.format.file.column import Column
 from lance_sql.format.file.column_rows import read_columns
 from lance_sql.format.file.leaves import is_leaf, join
@@ -196,10 +196,8 @@ class OpenFragment:
         rows = np.ascontiguousarray(rows)
         arrays: list[pa.Array | None] = [None] * len(wanted.fields)
         for number, plain in wanted.plain_columns(self.listed).items():
-            file = self._open(self.fragment.files[number])
-            if mapped_columns.is_possible(file):
-                read: Sequence[pa.Array | None] | None = mapped_rows.read([FileRows(file, plain.columns, rows)])
-                read = mapped_columns.read(file, plain.columns, rows) if read is None else read
+            read = mapped_rows.read([FileRows(self._open(self.fragment.files[number]), plain.columns, rows)])
+            if read is not None:
                 for position, array in zip(plain.positions, plain.finished(read), strict=True):
                     arrays[position] = array
         others = [position for position, array in enumerate(arrays) if array is None]

@@ -12,14 +12,11 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 import pyarrow as pa
 
 from lance_sql import _kernels
-from lance_sql.errors import CorruptFile
-from lance_sql.format.file import open_pages, page_parts
+from lance_sql.format.file import open_pages
 from lance_sql.format.file.kernel_column import KernelColumn
-from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.metadata_v2 import MetadataV2
 from lance_sql.format.layouts.column_type import plain_type
 from lance_sql.format.layouts.form import Form, form_of
-from lance_sql.format.layouts.reading import run
 from lance_sql.store import ByteRange
 from lance_sql.values.row_ranges import RowRanges
 
@@ -119,38 +116,6 @@ def is_possible(file: FileReader) -> bool:
     pages are requested together, and known for later handles; see `column_rows`."""
     is_v2_1 = isinstance(file.metadata, MetadataV2) and file.file_version.path_columns is not True
     return is_v2_1 and file.bytes.is_mapped
-
-
-def read(file: FileReader, columns: Sequence[PlainColumn], rows: RowRanges) -> list[pa.Array | None]:
-    """Reads rows of columns of a file. Returns None for columns that the kernels do not open.
-
-    rows: relative to the first row of the file; at least one
-    raises: CorruptFile with the file, column and page
-    """
-    arrays: list[pa.Array | None] = [None] * len(columns)
-    readers = opened(file, [column.key for column in columns], rows, are_plain=True)
-    known = [index for index, reader in enumerate(readers) if reader is not None]
-    if not known:
-        return arrays
-
-    def where(number: int) -> InPages:
-        return InPages(file.path, columns[known[number]].name, file.bytes.table)
-
-    wanted = [(reader, rows) for reader in readers if reader is not None]
-    parts = run(page_parts.fetching(file.bytes, wanted, where), file.bytes.fetch)
-    _, made, failure = _kernels.read_rows(
-        [], [(reader, rows, data) for (reader, _), data in zip(wanted, parts, strict=True)], None
-    )
-    if failure is not None:
-        _, number, page, message = failure
-        with where(number)(page):
-            raise CorruptFile(message)
-    schema = pa.schema([columns[index].field for index in known])
-    joined = _kernels.to_batch(made)
-    batch = pa.RecordBatch._import_from_c(joined.address, schema)
-    for index, array in zip(known, batch.columns, strict=True):
-        arrays[index] = columns[index].form.finish(array, columns[index].type)
-    return arrays
 
 
 class OpeningTogether:

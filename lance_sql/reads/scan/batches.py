@@ -243,10 +243,13 @@ def stored_bytes(fragment: Fragment) -> int:
     return 0 if 0 in sizes else sum(sizes)
 
 
-def needs_no_stream(plan: ReadPlan, fragments: Sequence[FragmentScan]) -> bool:
-    """Whether there are only a few local fragments, which are short or of which a few rows are read, so that starting a
-    stream takes longer than reading them. Opens no files."""
-    if plan.fragments.concurrency > 1 or len(fragments) > PIECES_TOGETHER or most_rows(fragments) >= LONG_FILE_ROWS:
+def are_few_rows(plan: ReadPlan, fragments: Sequence[FragmentScan]) -> bool:
+    """Whether there are only a few local rows, of fragments that are short or of which few rows are read, so that
+    starting a stream takes longer than reading them. Opens no files."""
+    if plan.fragments.concurrency > 1 or plan.reads_nothing or len(fragments) > PIECES_TOGETHER:
+        return False
+    total = num_rows(fragments)
+    if total > FIRST_BATCH_ROWS or (total >= LONG_FILE_ROWS and most_rows(fragments) >= LONG_FILE_ROWS):
         return False
     return all(is_short(each.fragment) or _are_few_small(plan, each) for each in fragments)
 
@@ -262,17 +265,12 @@ def few(plan: ReadPlan, fragments: Sequence[FragmentScan]) -> Sequence[Batch] | 
 
     raises: CorruptFile
     """
-    if plan.fragments.concurrency > 1 or plan.reads_nothing or len(fragments) > PIECES_TOGETHER:
-        return None
-    total = num_rows(fragments)
-    if total > FIRST_BATCH_ROWS or (total >= LONG_FILE_ROWS and most_rows(fragments) >= LONG_FILE_ROWS):
+    if not are_few_rows(plan, fragments):
         return None
     are_few_columns = len(plan.fields) <= FEW_COLUMNS
     batches: list[list[Piece]] = []
     for each in fragments:
         short = is_short(each.fragment)
-        if not short and not _are_few_small(plan, each):
-            return None
         fragment = plan.open(each.fragment)
         rows = fragment.live(each.rows)
         if len(rows) == 0:

@@ -51,10 +51,10 @@ def why_none(plan: ReadPlan, fragments: Sequence[FragmentScan], batch_rows: int 
 
     batch_rows: as for `Cutting`
     """
-    if batch_rows is None and batches.needs_no_stream(plan, fragments):
-        return "few rows"
     if plan.reads_nothing:
         return "no values"
+    if batch_rows is None and batches.are_few_rows(plan, fragments):
+        return "few rows"
     return None if plan.columns.are_fields else "a column more than once"
 
 
