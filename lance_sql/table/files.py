@@ -183,6 +183,10 @@ class TableFiles:
         """
         return self._open.get_or_make((file.base_id, file.path), lambda: self._open_file(file))
 
+    def opened(self, file: DataFile) -> FileReader | None:
+        """Returns the cached reader of a file; None if the file is not open."""
+        return self._open.get((file.base_id, file.path))
+
     def _open_file(self, file: DataFile) -> FileReader:
         try:
             return FileReader(*self.resolve(file), self._page_cache, size=file.size_bytes or None, table=self.label)

@@ -3,9 +3,10 @@
 Engines often request the same rows again: in several places of a query, and in repeated queries. The prepared runs
 of a fragment (`_kernels.FragmentRows`) stay valid as long as the bytes of its file do.
 
-    a fragment, columns, filter, how batches are cut    -->    the mapped file, and its prepared runs
+    a fragment, columns, filter, how batches are cut    -->    what holds the bytes of its file, and its prepared runs
 
-Entries of a file end with its mapping. The most recently used other entries stay, within a memory limit.
+Bytes are held by the mapping of a file, or by the open file itself if it is so short that opening has read it. Entries
+of a file end with their holder. The most recently used other entries stay, within a memory limit.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from collections import OrderedDict, deque
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from threading import Lock
-from typing import Final
+from typing import Final, TypeAlias
 from weakref import finalize, ref
 
 from lance_sql import _kernels
 from lance_sql.errors import LanceError
+from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.open_pages import LONG_FILE_ROWS
 from lance_sql.reads.scan.fragment_scans import FragmentScan
 from lance_sql.reads.scan.plan import ReadPlan
@@ -35,6 +37,9 @@ _RUN_BYTES: Final = 8192
 _RANGE_BYTES: Final = 64
 """Counted memory for a run with its tests, and for each of its ranges of rows or bytes."""
 
+Holder: TypeAlias = MappedFile | FileBytes
+"""Holds the bytes of a local file."""
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedRun:
@@ -45,7 +50,7 @@ class PreparedRun:
     columns: columns to be read, with the memory of their opened pages
     learned: statistics that are learned during the read
     num_ranges: number of ranges of rows
-    identity: of the file as it was opened; None if it is not mapped
+    identity: of the file as it was opened; None if the runs read several files, or if its store has no identities
     """
 
     rows: _kernels.FragmentRows
@@ -69,7 +74,7 @@ class PreparedRun:
 @dataclass(frozen=True, slots=True)
 class _Entry:
     key: Hashable
-    file: ref[MappedFile]
+    holder: ref[Holder]
     runs: Sequence[PreparedRun]
     columns: Mapping[_kernels.ColumnReader, int]
     num_bytes: int
@@ -91,17 +96,17 @@ class RunCache:
 
     def _start(self) -> None:
         self._lock = Lock()
-        # The garbage collector may free a mapping at any time, even in the thread that holds the lock.
-        self._ended_mappings: deque[ref[MappedFile]] = deque()
+        # The garbage collector may free a holder at any time, even in the thread that holds the lock.
+        self._ended: deque[ref[Holder]] = deque()
         self._numbers: dict[Hashable, int] = {}
         self._entries: OrderedDict[int, _Entry] = OrderedDict()
         self._next = 0
-        self._of_file: dict[ref[MappedFile], set[int]] = {}
+        self._of_holder: dict[ref[Holder], set[int]] = {}
         self._users: dict[_kernels.ColumnReader, int] = {}
         self.num_bytes = 0
 
-    def get(self, key: Hashable) -> tuple[ref[MappedFile], Sequence[PreparedRun]] | None:
-        """Returns the cached runs, if they are still valid, and the file that must be mapped for them."""
+    def get(self, key: Hashable) -> tuple[ref[Holder], Sequence[PreparedRun]] | None:
+        """Returns the cached runs, if they are still valid, and the holder of the bytes that they read."""
         with self._lock:
             self._sweep()
             number = self._numbers.get(key, -1)
@@ -109,12 +114,12 @@ class RunCache:
             if entry is None or any(run.has_learned for run in entry.runs):
                 return None
             self._entries.move_to_end(number)
-            return entry.file, entry.runs
+            return entry.holder, entry.runs
 
-    def put(self, key: Hashable, file: MappedFile, runs: Sequence[PreparedRun]) -> None:
-        """Caches the runs as long as the file is mapped, unless they are too large."""
+    def put(self, key: Hashable, holder: Holder, runs: Sequence[PreparedRun]) -> None:
+        """Caches the runs as long as their bytes are held, unless they are too large."""
         columns = {column: size for run in runs for column, size in run.columns.items()}
-        added = _Entry(key, ref(file), runs, columns, sum(run.num_bytes for run in runs))
+        added = _Entry(key, ref(holder), runs, columns, sum(run.num_bytes for run in runs))
         if added.num_bytes + sum(columns.values()) > self._budget // 2:
             return
         with self._lock:
@@ -124,10 +129,10 @@ class RunCache:
             self._next += 1
             self._entries[number] = added
             self._numbers[key] = number
-            if added.file not in self._of_file:
-                self._of_file[added.file] = set()
-                finalize(file, self._forget, added.file).atexit = False
-            self._of_file[added.file].add(number)
+            if added.holder not in self._of_holder:
+                self._of_holder[added.holder] = set()
+                finalize(holder, self._forget, added.holder).atexit = False
+            self._of_holder[added.holder].add(number)
             self.num_bytes += added.num_bytes
             for column, size in columns.items():
                 users = self._users.get(column, 0)
@@ -151,17 +156,17 @@ class RunCache:
         """Removes all entries in a forked process, which has none of the threads that may have held the lock."""
         self._start()
 
-    def _forget(self, file: ref[MappedFile]) -> None:
-        """Called when a mapping ends, possibly in the thread that holds the lock: then the next thread that takes
+    def _forget(self, holder: ref[Holder]) -> None:
+        """Called when a holder ends, possibly in the thread that holds the lock: then the next thread that takes
         the lock frees the entries."""
-        self._ended_mappings.append(file)
+        self._ended.append(holder)
         if not self._lock.locked():
             with self._lock:
                 self._sweep()
 
     def _sweep(self) -> None:
-        while self._ended_mappings:
-            for number in self._of_file.pop(self._ended_mappings.popleft(), ()):
+        while self._ended:
+            for number in self._of_holder.pop(self._ended.popleft(), ()):
                 self._drop(number)
 
     # A signal may have interrupted any of these before: missing entries are no error, and an empty cache has no bytes.
@@ -170,7 +175,7 @@ class RunCache:
         if dropped is None:
             return
         self._numbers.pop(dropped.key, None)
-        self._of_file.get(dropped.file, set()).discard(number)
+        self._of_holder.get(dropped.holder, set()).discard(number)
         self.num_bytes -= dropped.num_bytes
         for column, size in dropped.columns.items():
             users = self._users.pop(column, 0)
@@ -201,15 +206,16 @@ class CachedRuns:
         self._key = _key(plan, each, cut)
         self._data_file = each.fragment.files[0] if self._key is not None else None
         cached = RUN_CACHE.get(self._key) if self._key is not None else None
-        self._mapped_then = cached[0] if cached is not None else None
+        self._holder_then = cached[0] if cached is not None else None
         self.runs = cached[1] if cached is not None else []
 
     def is_there(self, run: PreparedRun) -> bool:
         """Whether the file is the one that a cached run was prepared for. If so, prepares its bytes for reading."""
-        mapped = self._mapped()
-        if mapped is None or self._mapped_then is None or mapped is not self._mapped_then():
+        holder = self._holder()
+        if holder is None or self._holder_then is None or holder is not self._holder_then():
             return False
-        mapped.touch(run.ranges)
+        if not isinstance(holder, FileBytes):
+            holder.touch(run.ranges)
         return True
 
     @property
@@ -222,13 +228,16 @@ class CachedRuns:
         runs = [run for run in prepared if run is not None and run.identity is not None]
         if not runs or len(runs) < len(prepared) or self._key is None:
             return
-        mapped = self._mapped()
-        if mapped is not None and {run.identity for run in runs} == {mapped.identity}:
-            RUN_CACHE.put(self._key, mapped, runs)
+        holder = self._holder()
+        if holder is not None and {run.identity for run in runs} == {holder.identity}:
+            RUN_CACHE.put(self._key, holder, runs)
 
-    def _mapped(self) -> MappedFile | None:
+    def _holder(self) -> Holder | None:
         assert self._data_file is not None
         try:
+            opened = self._files.opened(self._data_file)
+            if opened is not None and opened.bytes.is_in_memory:
+                return opened.bytes
             store, path = self._files.resolve(self._data_file)
             return store.mapped(path)
         except (LanceError, OSError):

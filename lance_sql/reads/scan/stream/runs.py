@@ -233,8 +233,8 @@ def prepared(plan: ReadPlan, run: FragmentRun) -> PreparedRun | None:
 
 
 def _identity(files: Collection[FileBytes]) -> str | None:
-    """Returns the identity of the only file; None if there are several, or if it is not mapped."""
-    identities = {None if file.is_in_memory else file.identity for file in files}
+    """Returns the identity of the only file; None if there are several."""
+    identities = {file.identity for file in files}
     return identities.pop() if len(identities) == 1 else None
 
 

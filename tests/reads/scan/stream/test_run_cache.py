@@ -327,7 +327,7 @@ def test_reread_files_count_as_touched(tmp_path: Path) -> None:
     assert {path: before[path] for path in store._touched._touched} == store._touched._touched != {}
 
 
-def test_long_filters_and_short_files_are_not_kept(tmp_path: Path, prepared: list[object]) -> None:
+def test_long_filters_and_few_rows_are_not_kept(tmp_path: Path, prepared: list[object]) -> None:
     table = lance_sql.open(written(tmp_path / "t.lance"))
     long = f"k IN ({', '.join(map(str, range(1, 99)))})"
     for _ in range(3):
@@ -336,15 +336,32 @@ def test_long_filters_and_short_files_are_not_kept(tmp_path: Path, prepared: lis
     assert prepared
     read(table.scan(["x"], f"s = '{'a long text' * 1000}'"))
     assert RUN_CACHE.num_bytes == 0
-    # mapping a file for nothing would cost more than reading it
-    few = pa.table({"x": np.zeros(40_000, np.int64)})
-    for number, content in enumerate((rows().slice(0, 500), few)):
-        lance.write_dataset(content, tmp_path / f"{number}.lance", data_storage_version="2.2")
-        short = lance_sql.open(tmp_path / f"{number}.lance")
-        read(short.scan(["x"]))
-        assert RUN_CACHE.num_bytes == 0
-        assert isinstance(short.snapshot.store, LocalStore)
-        assert not short.snapshot.store._mappings
+    few = lance_sql.open(
+        lance.write_dataset(rows().slice(0, 500), tmp_path / "few.lance", data_storage_version="2.2").uri
+    )
+    read(few.scan(["x"]))
+    assert RUN_CACHE.num_bytes == 0
+
+
+@pytest.mark.parametrize("filter", FILTERS)
+def test_runs_of_short_files_are_kept_without_mapping_them(
+    filter: str | None, tmp_path: Path, prepared: list[object]
+) -> None:
+    lance.write_dataset(rows().slice(0, 6000), tmp_path / "t.lance", data_storage_version="2.2", max_rows_per_file=2000)
+    table = lance_sql.open(tmp_path / "t.lance")
+    expected = lance.dataset(tmp_path / "t.lance").to_table(columns=["n", "s"], filter=filter)
+    for _ in range(3):
+        prepared.clear()
+        assert read(table.scan(["n", "s"], filter)).equals(expected)
+    assert not prepared
+    assert RUN_CACHE.num_bytes > 0
+    assert isinstance(table.snapshot.store, LocalStore)
+    assert not table.snapshot.store._mappings
+    # they end with the handle
+    del table
+    close_unused()
+    gc.collect()
+    assert RUN_CACHE.num_bytes == 0
 
 
 def test_the_budget_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
