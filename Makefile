@@ -10,7 +10,6 @@ VENV ?= .venv
 PYTEST := $(VENV)/bin/pytest
 DUCKDB15 := $(VENV)/duckdb15
 SAIL := $(VENV)/sail
-DBT := $(VENV)/dbt
 TOOLS := $(VENV)/tools
 OLDEST := $(VENV)/oldest
 SANITIZED := $(VENV)/sanitized
@@ -76,18 +75,15 @@ debug: $(VENV)/test.stamp ## run the tests of the kernels, or T, with kernels th
 	@rm -f $(VENV)/*.stamp
 	@$(PYTEST) -q $(ARGS) $(or $(T),tests/kernels)
 
-engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(OLDEST)/stamp $(SAIL)/stamp $(DBT)/stamp $(TOOLS)/stamp ## run the tests of engines again, with the oldest libraries, with Sail instead of Spark, in dbt, and with other tools
+engines: $(VENV)/test.stamp $(DUCKDB15)/stamp $(OLDEST)/stamp $(SAIL)/stamp ## run the tests of engines again, with the oldest libraries, with Sail instead of Spark, and with other tools
 	@echo "lance-sql: the tests of the providers again, with DuckDB 1.5"
 	@PYTHONPATH=$(DUCKDB15) $(PYTEST) -q $(PARALLEL) $(SHARED_TESTS) --ignore-glob 'tests/providers/test_spark*'
 	@echo "lance-sql: the tests of statements again, with the oldest pyarrow, sqlglot and PySpark"
 	@PYTHONPATH=$(OLDEST) $(PYTEST) -q $(PARALLEL) $(OLDEST_TESTS)
 	@echo "lance-sql: the tests of Sail, which is Spark without Java"
 	@PYTHONPATH=$(abspath $(SAIL)) $(PYTEST) -q tests/sail
-	@echo "lance-sql: models of dbt"
-	@PYTHONPATH=$(abspath $(DBT)) $(PYTEST) -q tests/providers/dbt
-	@echo "lance-sql: tools that read or write tables by the interfaces of Python and Arrow"
-	@PYTHONPATH=$(abspath $(TOOLS)) $(PYTEST) -q -m "slow or not slow" tests/tools \
-		tests/test_services.py::test_the_service_of_fastapi
+	@echo "lance-sql: dbt and other tools, each in an environment of its own"
+	@$(VENV)/bin/python scripts/try_tools.py $(TOOLS)
 
 pythons: $(VENV)/test.stamp ## run the tests with the oldest and the newest supported Python, if installed
 	@for found in $$(scripts/other_pythons.sh $(VENV)); do \
@@ -165,24 +161,6 @@ $(OLDEST)/stamp: | $(VENV)/test.stamp
 	@echo "lance-sql: installing pyarrow 24.0.0, sqlglot 30.16.0 and PySpark 4.2.0 into $(OLDEST)"
 	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --no-deps \
 		--target $(OLDEST) pyarrow==24.0.0 sqlglot==30.16.0 pyspark==4.2.0
-	@touch $@
-
-# dbt wants other versions of libraries than the tests; DuckDB is the one of the environment.
-$(DBT)/stamp: | $(VENV)/test.stamp
-	@echo "lance-sql: installing dbt-duckdb 1.11.1 into $(DBT)"
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --only-binary :all: --target $(DBT) \
-		dbt-duckdb==1.11.1
-	@rm -rf $(DBT)/duckdb* $(DBT)/_duckdb*
-	@touch $@
-
-# Libraries that the tools share with the environment keep its versions.
-$(TOOLS)/stamp: | $(VENV)/test.stamp
-	@echo "lance-sql: installing tools into $(TOOLS)"
-	@$(VENV)/bin/python -m pip freeze --exclude-editable > $(TOOLS).txt
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --upgrade --only-binary :all: --target $(TOOLS) \
-		--constraint $(TOOLS).txt "dask[dataframe]==2026.8.0" narwhals==2.29.0 "pandera[polars]==0.35.0" \
-		geopandas==1.2.0 fastapi==0.165.0 httpx==0.28.1 basedpyright==1.40.2 opentelemetry-sdk==1.45.2 \
-		harlequin==2.17.0
 	@touch $@
 
 # It has a pyspark of its own, which hides the other one.

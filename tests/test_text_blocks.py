@@ -1,10 +1,9 @@
-"""Blocks of documents that are not run where they stand: those that need a damaged table are run over one, those that
-need other packages where these are installed, and all others are read by the parser that would read them."""
+"""Blocks of documents that are not run where they stand: those that need a damaged table are run over one, and all
+others are read by the parser that would read them. tests/tools runs those that need other packages."""
 
 from __future__ import annotations
 
 import ast
-import importlib.util
 import re
 import shlex
 import textwrap
@@ -86,15 +85,3 @@ def test_python_can_be_parsed_and_names_what_there_is(block: Example) -> None:
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "lance_sql":
             assert node.attr in (*lance_sql.__all__, "spark"), f"{name(block)}: lance_sql.{node.attr}"
-
-
-@pytest.mark.parametrize("block", [each for each in PYTHON if each.document == "docs/frames.md"], ids=name)
-def test_other_tools_run(block: Example, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    wanted = set(re.findall(r"^(?:from|import) (\w+)|^%load_ext (\w+)|= (ibis)\.", block.text, re.MULTILINE))
-    modules = {module for found in wanted for module in found if module} - {"lance_sql"}
-    missing = [module for module in modules if importlib.util.find_spec(module) is None]
-    if missing or "%" in block.text:
-        pytest.skip(f"{', '.join(missing) or 'IPython'} is not installed")
-    monkeypatch.chdir(ROOT / "examples")
-    names: dict[str, object] = {"lance_sql": lance_sql}
-    exec(compile(block.text, name(block), "exec"), names)
