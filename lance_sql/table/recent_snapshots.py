@@ -11,7 +11,6 @@ Another version of the same place starts with the open indices of the last one.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable
 from threading import Lock
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
@@ -71,7 +70,8 @@ class RecentSnapshots(Generic[S]):
 
     def _start(self) -> None:
         self._lock = Lock()
-        self._snapshots: OrderedDict[Key, S] = OrderedDict()
+        # from the least recently used to the most
+        self._snapshots: dict[Key, S] = {}
 
     def get(self, key: Key) -> S | None:
         """Returns the snapshot, if it is equal to one opened now."""
@@ -82,13 +82,13 @@ class RecentSnapshots(Generic[S]):
         if stores is None or not all(store.is_as_read() for store in stores):
             return None
         with self._lock:
-            if key in self._snapshots:
-                self._snapshots.move_to_end(key)
+            if self._snapshots.get(key) is snapshot:
+                self._snapshots[key] = self._snapshots.pop(key)
         return snapshot
 
     def neighbor(self, key: Key) -> S | None:
         """Returns the snapshot of the same place that was opened last, current or not; None without any."""
-        for each, snapshot in reversed(self._snapshots.copy().items()):
+        for each, snapshot in reversed(list(self._snapshots.items())):
             if each.place == key.place:
                 return snapshot
         return None
@@ -99,7 +99,7 @@ class RecentSnapshots(Generic[S]):
         dropped: list[S] = []
         with self._lock:
             num_bytes = num_mapped = 0
-            for number, (older, each) in enumerate(reversed(self._snapshots.copy().items()), start=1):
+            for number, (older, each) in enumerate(reversed(list(self._snapshots.items())), start=1):
                 num_bytes += each.num_bytes
                 num_mapped += sum(store.num_mapped for store in _local_stores(each) or ())
                 has_room = num_bytes <= self._most_bytes and num_mapped <= self._most_mapped
@@ -114,7 +114,7 @@ class RecentSnapshots(Generic[S]):
     def clear(self) -> None:
         """Removes all snapshots."""
         with self._lock:
-            dropped, self._snapshots = self._snapshots, OrderedDict()
+            dropped, self._snapshots = self._snapshots, {}
         del dropped
 
     def after_fork(self) -> None:
