@@ -251,12 +251,12 @@ def are_few_rows(plan: ReadPlan, fragments: Sequence[FragmentScan]) -> bool:
     total = num_rows(fragments)
     if total > FIRST_BATCH_ROWS or (total >= LONG_FILE_ROWS and most_rows(fragments) >= LONG_FILE_ROWS):
         return False
-    return all(is_short(each.fragment) or _are_few_small(plan, each) for each in fragments)
-
-
-def _are_few_small(plan: ReadPlan, each: FragmentScan) -> bool:
-    num_rows = each.num_rows
-    return num_rows <= FEW_ROWS and are_small(plan, each.fragment, num_rows)
+    for each in fragments:
+        if not is_short(each.fragment):
+            count = each.num_rows
+            if count > FEW_ROWS or not are_small(plan, each.fragment, count):
+                return False
+    return True
 
 
 def few(plan: ReadPlan, fragments: Sequence[FragmentScan]) -> Sequence[Batch] | None:
