@@ -15,8 +15,9 @@ from lance_sql.errors import CorruptFile, at
 Status: TypeAlias = tuple[int, int, int, int, int]
 """Device, inode, size, time of modification and of change; times in nanoseconds."""
 
-# Two changes within one tick of a file system's clock look like one, and some clocks tick every two seconds.
-_CLOCK_STEP_NS: Final = 2_000_000_000
+_LONGEST_TICK_NS: Final = 2_000_000_000
+FINE_TICK_NS: Final = 100_000_000
+_MILLISECOND_NS: Final = 1_000_000
 
 # Checking more files than this takes too long.
 _MOST_ASKED: Final = 1024
@@ -45,6 +46,23 @@ def identity_of(path: str, status: Status) -> str:
     return f"{path}\0{device},{inode},{size},{modified},{changed}"
 
 
+def longest_tick(*times: int) -> int:
+    """Returns an upper bound of the nanoseconds in which two changes of a file look like one.
+
+    The clocks of some file systems tick every two seconds. Times with parts of a millisecond come from the clock of the
+    system, whose ticks take some milliseconds.
+
+    times: of changes, in nanoseconds
+    """
+    return FINE_TICK_NS if all(each % _MILLISECOND_NS for each in times) else _LONGEST_TICK_NS
+
+
+def _is_settled(status: Status) -> bool:
+    """Whether every change of a file from now on changes its status."""
+    times = status[-2:]
+    return time.time_ns() - max(times) >= longest_tick(*times)
+
+
 class FileStatuses:
     """The files below a folder that were read, each with its status before the first read.
 
@@ -59,7 +77,7 @@ class FileStatuses:
         """Records the current status of a file, if it was not read yet."""
         if path not in self._before and len(self._before) <= _MOST_ASKED:
             status = read_status(self._prefix + path)
-            if status is not None and time.time_ns() - max(status[-2:]) < _CLOCK_STEP_NS:
+            if status is not None and not _is_settled(status):
                 status = None
             self._before.setdefault(path, status)
 

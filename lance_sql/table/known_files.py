@@ -12,12 +12,11 @@ from typing import Final, Generic, TypeVar
 
 from lance_sql.runtime.caches import LruCache
 from lance_sql.store import Store
+from lance_sql.store.file_statuses import FINE_TICK_NS, longest_tick
 
 T = TypeVar("T")
 
-# The system clock may not distinguish two changes at nearly the same time. A recently written file may be replaced
-# a moment later by one with the same identity.
-_SETTLED: Final = timedelta(milliseconds=100)
+_MICROSECOND_NS: Final = 1000
 
 
 class KnownFiles(Generic[T]):
@@ -65,5 +64,10 @@ def _is_settled(store: Store, path: str, identity: str) -> bool:
     except OSError:
         # the file was removed after it was read
         return False
-    is_old = modified is not None and datetime.now(UTC) - modified > _SETTLED
-    return is_old and store.identity(path) == identity
+    if modified is None:
+        return False
+    # the identity of a remote file has its tag; its time has whole seconds
+    is_local = store.concurrency <= 1
+    tick = longest_tick(modified.microsecond * _MICROSECOND_NS) if is_local else FINE_TICK_NS
+    age = datetime.now(UTC) - modified
+    return age > timedelta(microseconds=tick / _MICROSECOND_NS) and store.identity(path) == identity

@@ -70,6 +70,18 @@ def test_recently_written_files_are_read_again(tmp_path: Path, reads: list[str])
     assert len(reads) == 2
 
 
+@pytest.mark.parametrize("seconds_ago", [1, 3])
+def test_files_of_a_clock_that_ticks_slowly_are_read_again_for_longer(
+    path: Path, reads: list[str], seconds_ago: int
+) -> None:
+    (file,) = (path / "_versions").glob("*.manifest")
+    whole_second = int(time.time()) + 1 - seconds_ago
+    os.utime(file, (whole_second, whole_second))
+    lance_sql.open(path)
+    lance_sql.open(path)
+    assert len(reads) == (2 if seconds_ago == 1 else 1)
+
+
 def test_a_table_that_took_the_place_of_another_has_its_own_rows(path: Path, tmp_path: Path) -> None:
     assert lance_sql.open(path).to_table()["x"].to_pylist() == [1, 2, 3]
     shutil.rmtree(path)

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="versions are opened 
 @pytest.fixture(autouse=True)
 def exact_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file system's clock tells all changes apart, so that nobody has to wait until files are old."""
-    monkeypatch.setattr(file_statuses, "_CLOCK_STEP_NS", 0)
+    monkeypatch.setattr(file_statuses, "_is_settled", lambda status: True)
     monkeypatch.setattr(open_snapshot, "_RECENT", RecentSnapshots())
 
 
@@ -166,10 +166,10 @@ def test_a_folder_that_becomes_a_link_out_of_the_table_is_refused(path: Path, tm
 
 
 def test_files_that_have_just_been_written_are_not_trusted(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(file_statuses, "_CLOCK_STEP_NS", 10**18)
+    monkeypatch.setattr(file_statuses, "_is_settled", lambda status: False)
     first, second = lance_sql.open(path), lance_sql.open(path)
     assert first.snapshot is not second.snapshot
-    monkeypatch.setattr(file_statuses, "_CLOCK_STEP_NS", 0)
+    monkeypatch.setattr(file_statuses, "_is_settled", lambda status: True)
     # what was read then is not trusted later
     assert lance_sql.open(path).snapshot is not second.snapshot
     assert is_used(path)
@@ -247,7 +247,7 @@ import lance_sql
 from lance_sql.store import file_statuses
 from lance_sql.table import open_snapshot
 
-file_statuses._CLOCK_STEP_NS = 0
+file_statuses._is_settled = lambda status: True
 expected = lance_sql.open(sys.argv[1]).to_table()
 assert open_snapshot._RECENT.usage().entries == 1
 child = os.fork()

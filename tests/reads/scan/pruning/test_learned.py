@@ -44,7 +44,7 @@ NAME = LearnedZones.name
 @pytest.fixture(autouse=True)
 def forget(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is learned, and whoever opens a table learns anew."""
-    monkeypatch.setattr(file_statuses, "_CLOCK_STEP_NS", 10**18)
+    monkeypatch.setattr(file_statuses, "_is_settled", lambda status: False)
     LEARNED.clear()
     yield
     LEARNED.clear()
