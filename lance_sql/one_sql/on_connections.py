@@ -11,6 +11,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
+from lance_sql.one_sql.changing import Modification
 from lance_sql.one_sql.dialects import dialect_of
 from lance_sql.one_sql.engines import Engine
 from lance_sql.one_sql.named_tables import looked_up_in
@@ -78,8 +79,8 @@ def _summary(connection: Any, statement: Statement, parameters: Any) -> pa.Table
             return statement.task.perform(engine)
     assert statement.change is not None, "no query"
     change = statement.change
-    # TRUNCATE always applies to all rows
-    if change.is_for_all_rows and text.lstrip()[:8].upper() != "TRUNCATE":
+    # DELETE of all rows is what scripts and tools send, as TRUNCATE; a whole UPDATE is rather a forgotten condition
+    if change.is_for_all_rows and isinstance(change, Modification):
         raise InvalidArgument(f"This {change.verb} every row of {change.path}: add WHERE true to confirm")
     with looked_up_in(DuckDBNames(connection)), duckdb_queries.seeing(_variables_of_caller()):
         return write(change, engine, text, all_rows=True).to_table()
