@@ -63,6 +63,8 @@ def _index(read: TokenReader, path: str, name: str | None, if_not_exists: bool, 
     options = read.options() if read.accept("WITH") else {}
     read.end()
     train = flag(options, "train", True)
+    if (segments := options.pop("num_segments", 1)) != 1:
+        raise UnsupportedFeature(f"CREATE INDEX .. WITH (num_segments = {segments}): an index is built as one segment")
     for option in options:
         if option in inspect.signature(Indices.create).parameters:
             raise InvalidArgument(f"CREATE INDEX .. WITH has no option {option!r}")

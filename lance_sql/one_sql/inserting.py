@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal, TypedDict
 
 import pyarrow as pa
 from sqlglot import exp
@@ -20,7 +20,7 @@ from lance_sql.one_sql.engines import Engine, Prepared
 from lance_sql.one_sql.free_columns import is_default
 from lance_sql.one_sql.named_tables import SUFFIX
 from lance_sql.one_sql.references import path_of, place_of
-from lance_sql.one_sql.table_properties import TableProperties
+from lance_sql.one_sql.table_properties import FILE_VERSION, TableProperties, table_properties
 from lance_sql.one_sql.writing_statements import Change, column_in, only, target
 from lance_sql.providers.sources import Source
 from lance_sql.table import address
@@ -29,6 +29,23 @@ from lance_sql.values.local_paths import shown
 from lance_sql.values.nullability import nullable
 from lance_sql.values.typed_sql import OwnQuery, OwnWords, joined
 from lance_sql.writes.statements.row_changes import assembled, typed
+
+_OF_COPY: Final = (
+    "COMPRESSION",
+    "COMPRESSION_LEVEL",
+    "DATA_STORAGE_VERSION",
+    "MAX_ROWS_PER_FILE",
+    "MAX_BYTES_PER_FILE",
+    "WRITE_EMPTY_FILE",
+)
+"""Options of COPY besides MODE."""
+
+
+class Limits(TypedDict, total=False):
+    """Limits of a data file, as of `lance_sql.write`."""
+
+    max_rows_per_file: int
+    max_bytes_per_file: int
 
 
 @dataclass(frozen=True)
@@ -82,7 +99,7 @@ class Creation(Change):
     """CREATE TABLE .. AS and COPY .. TO.
 
     query: returns the rows and columns of the table
-    mode, compression, compression_level: of `lance_sql.write`
+    mode, compression, compression_level, limits: of `lance_sql.write`
     if_not_exists: leaves an existing table alone; if_exists: only replaces one
     properties: of the table
     """
@@ -94,6 +111,7 @@ class Creation(Change):
     if_not_exists: bool = False
     if_exists: bool = False
     properties: TableProperties = field(default_factory=TableProperties)
+    limits: Limits = field(default_factory=Limits)
 
     @property
     def replaces(self) -> bool:
@@ -136,6 +154,7 @@ class Creation(Change):
             file_version=self.properties.file_version,
             stable_row_ids=self.properties.stable_row_ids,
             config=self.properties.config,
+            **self.limits,
         )
 
 
@@ -203,8 +222,9 @@ def copy(node: exp.Copy) -> Creation | None:
     mode = options.pop("MODE", None)
     chosen = "create" if mode is None else mode.name.lower()
     compression, level = options.pop("COMPRESSION", None), options.pop("COMPRESSION_LEVEL", None)
-    if level is not None and not level.name.isdigit():
-        raise InvalidArgument(f"COMPRESSION_LEVEL must be a number, not {level.name!r}")
+    limits = _limits(options)
+    version = options.pop("DATA_STORAGE_VERSION", None)
+    properties = table_properties({} if version is None else {FILE_VERSION: version.name})
     # an empty query creates an empty table
     if (empty := options.pop("WRITE_EMPTY_FILE", None)) is not None and str(empty.this).lower() not in ("true", "1"):
         raise UnsupportedFeature("COPY .. (FORMAT lance, WRITE_EMPTY_FILE false) is not supported: leave it out")
@@ -212,8 +232,7 @@ def copy(node: exp.Copy) -> Creation | None:
     if options or chosen not in ("create", "append", "overwrite"):
         name = next(iter(options), f"MODE {chosen}")
         raise UnsupportedFeature(
-            f"COPY .. (FORMAT lance) takes MODE create, append or overwrite, COMPRESSION, "
-            f"COMPRESSION_LEVEL and WRITE_EMPTY_FILE, not {name}"
+            f"COPY .. (FORMAT lance) takes MODE create, append or overwrite, {', '.join(_OF_COPY)}, not {name}"
         )
     query = node.this
     if isinstance(query, exp.Subquery):
@@ -225,8 +244,29 @@ def copy(node: exp.Copy) -> Creation | None:
         query,
         chosen,  # type: ignore[arg-type]  # checked above
         None if compression is None else compression.name.lower(),
-        None if level is None else int(level.name),
+        _whole("compression_level", level),
+        properties=properties,
+        limits=limits,
     )
+
+
+def _limits(options: dict[str, exp.Expr | None]) -> Limits:
+    """Takes the limits of a data file from the options of COPY."""
+    limits = Limits()
+    if (rows := _whole("max_rows_per_file", options.pop("MAX_ROWS_PER_FILE", None))) is not None:
+        limits["max_rows_per_file"] = rows
+    if (size := _whole("max_bytes_per_file", options.pop("MAX_BYTES_PER_FILE", None))) is not None:
+        limits["max_bytes_per_file"] = size
+    return limits
+
+
+def _whole(name: str, value: exp.Expr | None) -> int | None:
+    """
+    raises: InvalidArgument for an option that is not a whole number
+    """
+    if value is not None and not value.name.isdigit():
+        raise InvalidArgument(f"{name.upper()} must be a number, not {value.name!r}")
+    return None if value is None else int(value.name)
 
 
 def _options(parameters: list[exp.Expr]) -> dict[str, exp.Expr | None]:
@@ -235,7 +275,7 @@ def _options(parameters: list[exp.Expr]) -> dict[str, exp.Expr | None]:
     left = iter(parameters)
     for each in left:
         value = each.args.get("expression")
-        if each.name.upper() in ("MODE", "COMPRESSION", "COMPRESSION_LEVEL", "WRITE_EMPTY_FILE") and value is None:
+        if each.name.upper() in ("MODE", *_OF_COPY) and value is None:
             following = next(left, None)
             value = None if following is None else following.this
         options[each.name.upper()] = value

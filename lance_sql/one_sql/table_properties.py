@@ -26,6 +26,15 @@ from lance_sql.values import kinds
 FILE_VERSION: Final = "file_format_version"
 STABLE_ROW_IDS: Final = "enable_stable_row_ids"
 _OF_COLUMN: Final = (".arrow.", ".lance.")
+_AGE: Final = "set 'lance_sql.maintain.older_than' = '30d', or VACUUM 'x.lance' RETAIN 720 HOURS"
+_PROMISES: Final[Mapping[str, str]] = {
+    "delta.appendOnly": "every writer may update and delete",
+    "delta.deletedFileRetentionDuration": _AGE,
+    "delta.logRetentionDuration": _AGE,
+    "history.expire.max-snapshot-age-ms": _AGE,
+    "history.expire.min-snapshots-to-keep": "set 'lance_sql.maintain.retain_versions' = '10'",
+}
+"""Properties of Delta Lake and Iceberg that their users rely on, and what to do instead."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,7 @@ def table_properties(given: Mapping[str, str]) -> TableProperties:
 
     raises: InvalidArgument, UnsupportedFeature
     """
+    _check_promises(given)
     config: dict[str, str] = {}
     columns: dict[str, tuple[tuple[str, str, str], ...]] = {}
     version, stable = None, None
@@ -86,13 +96,24 @@ def table_properties(given: Mapping[str, str]) -> TableProperties:
 def check_later(given: Mapping[str, str]) -> None:
     """Makes sure that properties of an existing table are of its config alone.
 
-    raises: UnsupportedFeature for one that only CREATE TABLE takes
+    raises: UnsupportedFeature for one that only CREATE TABLE takes, and for one that promises what nothing keeps
     """
+    _check_promises(given)
     for key in given:
         if key in (FILE_VERSION, STABLE_ROW_IDS) or _of_column(key)[0] is not None:
             raise UnsupportedFeature(
                 f"The property {key!r} cannot be changed later: set it in CREATE TABLE, or copy the table"
             )
+
+
+def _check_promises(given: Mapping[str, str]) -> None:
+    """
+    raises: UnsupportedFeature for a property by which another product keeps rows or versions, and this one would not
+    """
+    for key, value in given.items():
+        instead = _PROMISES.get(key)
+        if instead is not None and value.lower() != "false":
+            raise UnsupportedFeature(f"The property {key!r} = {value!r} would have no effect: {instead}")
 
 
 def _of_column(key: str) -> tuple[str | None, str]:

@@ -200,6 +200,24 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
         ("ALTER TABLE 't.lance' OPTIMIZE INDEX nothing WITH (num_indices_to_merge = 0)", Refuses("Options: retrain")),
         ("ALTER INDEX nothing ON 't.lance' OPTIMIZE", Refuses("nothing")),
         ("REINDEX 't.lance'", ids(2, 3, 4)),
+        (
+            "ALTER TABLE 't.lance' CREATE INDEX by_s USING bitmap (s) WITH (num_segments = 1)",
+            Does(lambda table: [index.kind for index in table.indices.list()] == ["bitmap"]),
+        ),
+        ("CREATE INDEX i ON 't.lance' (s) USING bitmap WITH (num_segments = 4)", Refuses("one segment")),
+        (
+            "ALTER TABLE 't.lance' SET TBLPROPERTIES ('delta.appendOnly' = 'true')",
+            Refuses("every writer may update"),
+        ),
+        ("CREATE TABLE 'c.lance' (id INT) TBLPROPERTIES ('delta.appendOnly' = 'false')", exists("c.lance", 0)),
+        (
+            "CREATE TABLE 'c.lance' (id INT) TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 7 days')",
+            Refuses("lance_sql.maintain.older_than"),
+        ),
+        (
+            "ALTER TABLE 't.lance' SET TBLPROPERTIES ('history.expire.min-snapshots-to-keep' = '5')",
+            Refuses("lance_sql.maintain.retain_versions"),
+        ),
         ("CREATE INDEX i ON 't.lance' (id) USING BTREE WITH (train = false)", Does(lambda table: covered(table) == 0)),
         ("CREATE INDEX i ON 't.lance' (s) USING INVERTED WITH (train = false)", Refuses("built from rows")),
         ("SELECT Count FROM lance_set_config('t.lance', 'a', 'b')", Does(lambda table: config(table) == {"a": "b"})),

@@ -63,6 +63,22 @@ def test_rows_are_stored_in_the_order_of_the_query(engine: str) -> None:
     assert ids == sorted(ids)
 
 
+def test_copies_have_versions_and_files_of_some_rows() -> None:
+    options = "FORMAT lance, DATA_STORAGE_VERSION '2.2', MAX_ROWS_PER_FILE 4"
+    run(f"COPY (SELECT unnest(range(9)) AS id) TO 'z.lance' ({options})")
+    files = "SELECT kind, file_version, rows FROM lance_files('z.lance') WHERE kind = 'data'"
+    assert lance_sql.sql(files).fetchall() == [*[("data", "2.2", 4), ("data", "2.2", 4), ("data", "2.2", 1)]]
+    run("COPY (SELECT unnest(range(9)) AS id) TO 'z.lance' (FORMAT lance, MODE append, MAX_ROWS_PER_FILE = 3)")
+    assert len(lance_sql.open("z.lance").maintenance.layout().fragments) == 6
+    with pytest.raises(InvalidArgument, match=r"2\.2"):
+        run("COPY (SELECT 9 AS id) TO 'z.lance' (FORMAT lance, MODE append, DATA_STORAGE_VERSION '2.0')")
+    with pytest.raises(UnsupportedFeature, match="use one of"):
+        run("COPY (SELECT 9 AS id) TO 'x.lance' (FORMAT lance, DATA_STORAGE_VERSION '1.0')")
+    with pytest.raises(InvalidArgument, match="MAX_ROWS_PER_FILE must be a number"):
+        run("COPY (SELECT 9 AS id) TO 'x.lance' (FORMAT lance, MAX_ROWS_PER_FILE many)")
+    assert lance_sql.open("z.lance").version == 2
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -483,11 +499,15 @@ def test_a_change_is_no_part_of_a_transaction() -> None:
 
 
 @needs_own_connections
-def test_connections_need_confirmation_for_all_rows() -> None:
+@pytest.mark.parametrize("text", ["DELETE FROM 't.lance'", "TRUNCATE 't.lance'", "TRUNCATE TABLE 't.lance'"])
+@pytest.mark.parametrize("method", ["execute", "sql"])
+def test_connections_delete_all_rows_and_update_some(text: str, method: str) -> None:
     connection = lance_sql.connect()
     with pytest.raises(InvalidArgument, match="add WHERE true"):
-        connection.execute("DELETE FROM 't.lance'")
-    connection.execute("TRUNCATE 't.lance'")
+        getattr(connection, method)("UPDATE 't.lance' SET id = 1")
+    assert lance_sql.open("t.lance").version == 1
+    num_rows = len(rows())
+    assert getattr(connection, method)(text).fetchall() == [("delete", 2, 0, 0, num_rows)]
     assert rows() == []
 
 
