@@ -76,7 +76,7 @@ class AnswerScan(RankedScan):
     def __repr__(self) -> str:
         return f"AnswerScan({self.changes!r}, columns={[column.name for column in self.columns]})"
 
-    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+    def _batches(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
         """Yields the rows. Nothing is searched or read before the first batch is requested."""
         with at(table=self.changes.snapshot.label):
             changed_rows = () if self.limit == 0 else self.changes.changed_rows

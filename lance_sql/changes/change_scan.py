@@ -46,7 +46,7 @@ class ChangeScan(Relation):
         columns that were rewritten in place."""
         return tuple(limited(list(self.feed.range.parts(self.predicate)), self.limit))
 
-    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+    def _batches(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
         """Yields the rows in commit order, see `Batched.to_batches`."""
         yield from self.task(self.parts).to_batches(keeps_all=keeps_all)
 
@@ -139,7 +139,7 @@ class ChangeTask(Batched):
         """
         return replace(self, columns=columns, schema=schema)
 
-    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+    def _batches(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
         """Yields the rows of the task, as `ChangeScan.to_batches`."""
         return cut(self._without_limit(keeps_all=keeps_all and self.limit is None), None, self.limit)
 

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from lance_sql.errors import UnsupportedFeature
+from lance_sql.runtime.cached_property import cached_property
 from lance_sql.values.frames import Frames
 from lance_sql.values.text_table import write_table
 
@@ -32,6 +33,15 @@ class Answer(Frames):
 
         raises: errors of the engine
         """
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Names and types of the columns; runs the query up to its first row."""
+        with self.to_reader() as reader:
+            return reader.schema
+
+    def __arrow_c_schema__(self) -> object:
+        return self.schema.__arrow_c_schema__()
 
     def to_table(self) -> pa.Table:
         """Returns the rows as a table."""

@@ -244,6 +244,9 @@ class ArrowDataset(RowsGuessed, _Base):
         """
         return self.scan(columns, filter).to_polars()
 
+    def __arrow_c_schema__(self) -> object:
+        return self.schema.__arrow_c_schema__()
+
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.scan().__arrow_c_stream__(requested_schema)
 

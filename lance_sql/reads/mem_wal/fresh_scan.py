@@ -39,7 +39,7 @@ class FreshScan(OnePartRelation):
         """Schema of every batch: the columns in the requested order."""
         return pa.schema([column.arrow for column in self.columns], self.rows.schema.metadata)
 
-    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+    def _batches(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
         """Yields the rows of the version, then those of the log, see `Batched.to_batches`."""
         return cut(self._all(keeps_all=keeps_all), None, self.limit)
 

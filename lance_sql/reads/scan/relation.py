@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
+from lance_sql.errors import ColumnNotFound
+from lance_sql.reads.scan.filters import Filter, bound
+from lance_sql.reads.scan.predicates import Predicate, evaluate
 from lance_sql.reads.scan.projection import OutputColumn
+from lance_sql.values.arguments import column_names
 from lance_sql.values.frames import Frames
 from lance_sql.values.guessed_names import RowsGuessed
 
@@ -29,20 +33,53 @@ class Batched(Frames):
             """Schema of every batch: the columns in the requested order."""
 
     @abstractmethod
-    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+    def _batches(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
+        """Yields the rows; see `to_batches`."""
+
+    def to_batches(
+        self,
+        columns: Sequence[str] | None = None,
+        filter: Filter | None = None,
+        batch_size: int | None = None,
+        *,
+        keeps_all: bool = False,
+    ) -> Iterator[pa.RecordBatch]:
         """Yields the rows in batches. Nothing is read before the first batch is requested.
 
+        columns, filter, batch_size: some of these columns and rows, as engines ask a dataset of Arrow for them
         keeps_all: the caller keeps every batch until the end, so that larger ones are faster and take no more memory
+        raises: ColumnNotFound; InvalidArgument for a filter that does not fit the types
         """
+        if columns is None and filter is None:
+            chosen, predicate = self, None
+        else:
+            chosen, predicate = self._narrowed(column_names(columns), filter)
+        batches = chosen._batches(keeps_all=keeps_all)
+        if predicate is not None:
+            batches = (batch.filter(evaluate(predicate, batch)) for batch in batches)
+        if columns is not None:
+            batches = (batch.select(columns) for batch in batches)
+        return cut(batches, batch_size, None)
+
+    def _narrowed(self, columns: Sequence[str] | None, filter: Filter | None) -> tuple[Batched, Predicate | None]:
+        """Returns rows that have these columns of these rows, and what is left of the filter to be tested on them."""
+        schema = self.schema
+        for name in columns or ():
+            if name not in schema.names:
+                raise ColumnNotFound(f"No column {name!r} among {', '.join(schema.names)}")
+        return self, bound(filter, schema, (), "these rows")
 
     def to_reader(self, *, keeps_all: bool = False) -> pa.RecordBatchReader:
         """Returns the rows as a stream, see `to_batches`."""
-        return pa.RecordBatchReader.from_batches(self.schema, self.to_batches(keeps_all=keeps_all))
+        return pa.RecordBatchReader.from_batches(self.schema, self._batches(keeps_all=keeps_all))
 
     def to_table(self) -> pa.Table:
         """Returns all rows in memory."""
         # without a reader, which gives up Python's lock for each batch
-        return pa.Table.from_batches(self.to_batches(keeps_all=True), self.schema)
+        return pa.Table.from_batches(self._batches(keeps_all=True), self.schema)
+
+    def __arrow_c_schema__(self) -> object:
+        return self.schema.__arrow_c_schema__()
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_reader().__arrow_c_stream__(requested_schema)

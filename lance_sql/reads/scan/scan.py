@@ -11,9 +11,10 @@ import pyarrow as pa
 from lance_sql.errors import at
 from lance_sql.reads import write_ahead_log
 from lance_sql.reads.scan import batches, null_pages
+from lance_sql.reads.scan.filters import Filter, to_predicate
 from lance_sql.reads.scan.fragment_scans import FragmentScan, FragmentScans, num_rows
 from lance_sql.reads.scan.plan import ReadPlan, ScanPlan, make_plan, make_read_plan
-from lance_sql.reads.scan.predicates import Predicate
+from lance_sql.reads.scan.predicates import Predicate, joined
 from lance_sql.reads.scan.projection import Columns, OutputColumn
 from lance_sql.reads.scan.pruning.learned import count_decided
 from lance_sql.reads.scan.read_batch import read
@@ -75,9 +76,22 @@ class Scan(Relation):
         """Plan for reading any rows of the scan; nothing is read for it."""
         return make_read_plan(self.snapshot, self.columns, self.predicate)
 
-    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
-        """Yields the rows in batches, in fragment order, see `Batched.to_batches`."""
+    def _batches(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
+        """Yields the rows in fragment order."""
         return iter(self._reading(keeps_all=keeps_all))
+
+    def _narrowed(self, columns: Sequence[str] | None, filter: Filter | None) -> tuple[Batched, Predicate | None]:
+        scan, predicate = self, super()._narrowed(columns, filter)[1]
+        if predicate is not None:
+            named = {column.name for column in self.columns if not (column.path or column.member or column.is_null)}
+            if self.limit is not None or not {path[0] for path in predicate.columns} <= named:
+                return self, predicate
+            # in the types of the table
+            scan = replace(scan, predicate=joined(self.predicate, to_predicate(self.snapshot, filter)))
+        if columns is not None:
+            by_name = {column.name: column for column in self.columns}
+            scan = replace(scan, columns=tuple([by_name[name] for name in columns]))
+        return scan, None
 
     def count_rows(self) -> int:
         """Counts the rows, from the manifest unless the filter needs values. Values are only read in zones whose
@@ -248,8 +262,8 @@ class ScanTask(Batched):
         """
         return replace(self, read=replace(self.read, columns=Columns.of(columns)), schema=schema)
 
-    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
-        """Yields the task's rows, see `Scan.to_batches`."""
+    def _batches(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
+        """Yields the rows of the task."""
         return iter(self._reading(keeps_all=keeps_all))
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:

@@ -128,7 +128,7 @@ class SearchScan(RankedScan):
         names = [column.name for column in self.columns]
         return f"SearchScan({self.rows.snapshot.label!r}, {self.rows.ranker.describe()!r}, columns={names})"
 
-    def to_batches(self, *, keeps_all: bool = False) -> Iterator[pa.RecordBatch]:
+    def _batches(self, *, keeps_all: bool) -> Iterator[pa.RecordBatch]:
         """Yields the rows. Nothing is searched or read before the first batch is requested."""
         watch, snapshot = observing.begin("search"), self.rows.snapshot
         with at(table=snapshot.label):
