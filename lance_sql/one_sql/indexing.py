@@ -10,6 +10,7 @@ The readers are like those of `upkeep`.
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Final
 
 from lance_sql.dataset import Dataset
@@ -69,14 +70,17 @@ def _index(read: TokenReader, path: str, name: str | None, if_not_exists: bool, 
         if option in inspect.signature(Indices.create).parameters:
             raise InvalidArgument(f"CREATE INDEX .. WITH has no option {option!r}")
     chosen = {_OFFICIAL.get(option, option): value for option, value in options.items()}
+    index_name = name or f"{column}_idx"
 
     def work(dataset: Dataset, engine: Engine) -> Dataset | None:
-        index_names = {index.name for index in dataset.indices.list()}
-        if if_not_exists and (name or f"{column}_idx") in index_names:
+        if if_not_exists and index_name in dataset.indices:
             return None
         return dataset.indices.create(column, kind, name=name, replace=replace, train=train, **chosen)
 
-    return Upkeep(path, work)
+    def counts(before: Dataset, after: Dataset) -> Mapping[str, int]:
+        return {"fragments_indexed": after.indices[index_name].num_fragments}
+
+    return Upkeep(path, work, counts=counts)
 
 
 def _using(read: TokenReader) -> str | None:

@@ -143,6 +143,6 @@ def write(
         engine.check_no_transaction()
     watched = observing.recorded("statement", engine=engine.name, statement=text.strip(), table=change.path)
     with commit_origin.of(text.strip(), job), watched:
-        dataset = change.rehearse(engine) if dry_run else change.carry_out(change.path, engine)
+        dataset, numbers = change.rehearse(engine) if dry_run else change.report(change.path, engine)
     done = dataset.last_change or CommitSummary(change.operation, 0, 0, 0, 0, 0)
-    return Written(None if dry_run else dataset, done)
+    return Written(None if dry_run else dataset, done, numbers)

@@ -57,10 +57,12 @@ class Upkeep(Change):
 
     work: applies it to the newest version; returns the next version. The engine has the types of columns
     asks: the confirmation question, as in "drop the index id_idx"; None if nothing is removed
+    counts: returns numbers of the summary from the versions before and after
     """
 
     work: Callable[[Dataset, Engine], Dataset | None]
     asks: str | None = None
+    counts: Callable[[Dataset, Dataset], Mapping[str, int]] = lambda before, after: {}
 
     @property
     def replaces(self) -> bool:
@@ -71,8 +73,12 @@ class Upkeep(Change):
         return None if self.asks is None else f"{self.asks} of {self.path}"
 
     def carry_out(self, path: str, engine: Engine) -> Dataset:
-        dataset = lance_sql.opening.open(path)
-        return self.work(dataset, engine) or dataset
+        return self.report(path, engine)[0]
+
+    def report(self, path: str, engine: Engine) -> tuple[Dataset, Mapping[str, int]]:
+        before = lance_sql.opening.open(path)
+        after = self.work(before, engine) or before
+        return after, self.counts(before, after)
 
 
 def optimize(read: TokenReader) -> Change:
@@ -91,7 +97,32 @@ def optimize(read: TokenReader) -> Change:
         given["max_deleted_share"] = 1.0
     options = renamed(given, _OF_COMPACT, "OPTIMIZE")
     read.end()
-    return Upkeep(path, lambda dataset, engine: dataset.maintenance.compact(**options))
+    return Upkeep(path, lambda dataset, engine: dataset.maintenance.compact(**options), counts=_rewritten)
+
+
+def _rewritten(before: Dataset, after: Dataset) -> Mapping[str, int]:
+    """Counts the fragments and data files that a compaction removed and added, under the names of lance-spark."""
+    old: Mapping[int, int] = {}
+    new: Mapping[int, int] = {}
+    done, num_versions = after.last_change, after.version - before.version
+    made = None if done is None else ("compact", done.bytes_written, done.duration_ms)
+    for entry in reversed(after.history(num_versions)) if num_versions else ():
+        # others may have committed meanwhile, also compactions
+        if (entry.operation, entry.bytes_written, entry.duration_ms) == made:
+            old, new = (_files(after.at(version)) for version in (entry.version - 1, entry.version))
+            break
+    removed, added = old.keys() - new.keys(), new.keys() - old.keys()
+    return {
+        "fragments_removed": len(removed),
+        "fragments_added": len(added),
+        "files_removed": sum(old[id] for id in removed),
+        "files_added": sum(new[id] for id in added),
+    }
+
+
+def _files(dataset: Dataset) -> Mapping[int, int]:
+    """Returns the number of data files of each fragment, by its id."""
+    return {fragment.id: len(fragment.files) for fragment in dataset.snapshot.manifest.fragments}
 
 
 def vacuum(read: TokenReader) -> Task | None:
@@ -225,7 +256,7 @@ def drop_table(read: TokenReader) -> Task | None:
 def execute(read: TokenReader, path: str) -> Change | Task:
     """Parses the rest of ALTER TABLE path EXECUTE, of Trino."""
     if read.accept("OPTIMIZE"):
-        return Upkeep(path, lambda dataset, engine: dataset.maintenance.compact())
+        return Upkeep(path, lambda dataset, engine: dataset.maintenance.compact(), counts=_rewritten)
     if read.accept_one("EXPIRE_SNAPSHOTS", "REMOVE_ORPHAN_FILES"):
         older_than = None
         if read.accept("("):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -76,17 +77,21 @@ class Change(ABC):
         returns: the new version; `last_change` is its summary
         """
 
-    def rehearse(self, engine: Engine) -> Dataset:
+    def report(self, path: str, engine: Engine) -> tuple[Dataset, Mapping[str, int]]:
+        """Runs the statement; returns what `carry_out` does, and further numbers for its summary."""
+        return self.carry_out(path, engine), {}
+
+    def rehearse(self, engine: Engine) -> tuple[Dataset, Mapping[str, int]]:
         """Runs the statement in a clone of the table, which is then removed; this finds all errors.
 
-        returns: the handle of `carry_out`; its `last_change` is usable, its rows are not
+        returns: as `report`; the `last_change` of the handle is usable, its rows are not
         """
         with tempfile.TemporaryDirectory(prefix="lance-sql-") as folder:
             # has the table's name, because errors contain it
             copy = os.path.join(folder, table_name(split_name(self.path)[0]))
             if self.begins_with_table():
                 _ = self.table().branches.shallow_clone(copy)
-            return self.carry_out(copy, engine)
+            return self.report(copy, engine)
 
     def table(self) -> Dataset:
         """Opens the newest version of the table.

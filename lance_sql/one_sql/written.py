@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 from lance_sql.dataset import Dataset
@@ -15,11 +17,13 @@ class Written(Answer):
 
     dataset: the new version, or the newest one if nothing changed; None for a rehearsal
     change: the changes that were made, or would be
+    numbers: further columns, such as `fragments_removed` of OPTIMIZE
     """
 
-    def __init__(self, dataset: Dataset | None, change: CommitSummary) -> None:
+    def __init__(self, dataset: Dataset | None, change: CommitSummary, numbers: Mapping[str, int]) -> None:
         self.dataset = dataset
         self.change = change
+        self.numbers = numbers
 
     def to_table(self) -> pa.Table:
         """Returns the row as a table."""
@@ -35,7 +39,7 @@ class Written(Answer):
             {
                 "operation": pa.array([change.operation], pa.string()),
                 "version": pa.array([None if self.dataset is None else self.dataset.version], pa.uint64()),
-                **{name: pa.array([value], pa.int64()) for name, value in counts.items()},
+                **{name: pa.array([value], pa.int64()) for name, value in {**counts, **self.numbers}.items()},
             }
         )
 

@@ -13,6 +13,7 @@ import pytest
 
 import lance_sql
 from lance_sql.errors import InvalidArgument, LanceError
+from lance_sql.handles.maintenance import TableMaintenance
 from lance_sql.providers.duckdb.protocol import has_sources
 
 _ROWS = 50_000
@@ -187,3 +188,46 @@ def test_a_row_that_is_fetched_holds_a_connection(tmp_path: Path) -> None:
     rows = lance_sql.sql(f"SELECT id FROM '{tmp_path / 't.lance'}'", connection=connection)
     assert rows.fetchone() == (0,)
     _outcome(lambda: len(rows.fetchall()), _ROWS)
+
+
+@pytest.mark.parametrize("is_indexed", [False, True])
+def test_optimize_counts_what_it_rewrote(tmp_path: Path, is_indexed: bool) -> None:
+    path = tmp_path / "t.lance"
+    table = lance_sql.write({"id": range(40), "s": ["x"] * 40}, path, max_rows_per_file=10)
+    table = table.update({"s": "'y'"}, "id = 35").delete("id < 10")
+    table = table.indices.create("id", "btree") if is_indexed else table
+    before = {fragment.id: len(fragment.files) for fragment in table.snapshot.manifest.fragments}
+    counts = {"fragments_removed": len(before), "fragments_added": 1, "files_removed": sum(before.values())}
+    for dry_run in (True, False):
+        (row,) = lance_sql.sql(f"OPTIMIZE '{path}'", dry_run=dry_run).to_pylist()
+        assert {name: row[name] for name in counts} == counts
+        assert row["files_added"] == 1
+    (row,) = lance_sql.sql(f"ALTER TABLE '{path}' EXECUTE optimize").to_pylist()
+    assert [row[name] for name in counts] == [0, 0, 0]
+
+
+def test_optimize_counts_no_commits_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "t.lance"
+    table = lance_sql.write({"id": range(40)}, path, max_rows_per_file=10)
+    compact = TableMaintenance.compact
+
+    def after_others(self: Any, **options: Any) -> Any:
+        compact(table.maintenance, target_rows=20)
+        table.append({"id": range(40, 60)}, max_rows_per_file=10)
+        made = compact(self, **options)
+        table.append({"id": [60]})
+        return made
+
+    monkeypatch.setattr(TableMaintenance, "compact", after_others)
+    (row,) = lance_sql.sql(f"OPTIMIZE '{path}'").to_pylist()
+    assert [row[name] for name in ("fragments_removed", "fragments_added", "files_removed")] == [4, 1, 4]
+
+
+@pytest.mark.parametrize("train", [True, False])
+def test_an_index_counts_its_fragments(tmp_path: Path, train: bool) -> None:
+    path = tmp_path / "t.lance"
+    lance_sql.write({"id": range(40)}, path, max_rows_per_file=10)
+    text = f"CREATE INDEX IF NOT EXISTS \"By Id\" ON '{path}' (id) WITH (train = {str(train).lower()})"
+    for _ in range(2):
+        (row,) = lance_sql.sql(text).to_pylist()
+        assert row["fragments_indexed"] == (4 if train else 0)
