@@ -77,7 +77,7 @@ def write_seeds(folder: Path) -> dict[str, list[Values]]:
         "changes": [{**values, "change": "append"} for values in (*versions, *map(_of_one_version, others))],
         # nothing but going back goes together with everything
         "races": [{**values, "change": "restore"} for values in others],
-        "native pages": list(page_seeds.calls()),
+        "kernel pages": list(page_seeds.calls()),
         "kernels": list(calls()),
         "search kernels": list(search_call_seeds.calls()),
     }

@@ -72,7 +72,7 @@ TARGETS: dict[str, Target] = {
     "file metadata": Target(tables.read_metadata, tables.damage_metadata, tables.data_cuts, 3),
     "opened columns": Target(tables.read_opened, tables.damage_metadata, tables.data_cuts, 4),
     "pages": Target(tables.read_rows, tables.damage_pages, tables.data_cuts, 14),
-    "native pages": Target(page_calls.run, page_calls.mutate, page_calls.some_cuts, 6, ValueError),
+    "kernel pages": Target(page_calls.run, page_calls.mutate, page_calls.some_cuts, 6, ValueError),
     "kernels": Target(calls.run, calls.mutate, calls.some_cuts, 6, ValueError),
     "search kernels": Target(search_calls.run, calls.mutate, calls.some_cuts, 3, ValueError),
 }

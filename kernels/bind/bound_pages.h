@@ -98,17 +98,6 @@ inline std::optional<Bytes> keep(BoundPage& page, const nb::object& buffer) {
     return page.buffers.back();
 }
 
-// int64: the start of each row, and the end of the last.
-inline std::optional<std::vector<int64_t>> to_row_starts(const nb::object& given, int64_t num_rows) {
-    if (given.is_none()) return std::nullopt;
-    const InputBuffer buffer = hold(given);
-    const int64_t count = num_rows + 1;
-    require_input(buffer, multiply(count, 8), "row_starts");
-    std::vector<int64_t> starts(static_cast<size_t>(count));
-    std::memcpy(starts.data(), Bytes(buffer).data(), starts.size() * sizeof(int64_t));
-    return starts;
-}
-
 // (number, bits of a value or of an offset, offsets or None, bytes)
 nb::tuple to_tuple(const Block& block);
 

@@ -22,6 +22,9 @@ from lance_sql.format.file.zone_statistics import key_kind, new_bounds
 ROOT = Path(__file__).parents[2]
 
 
+KEPT = ("manifests", "columns of files", "pages of versions")
+
+
 def held() -> dict[str, dict[str, Any]]:
     return {row["cache"]: row for row in lance_sql.cache_usage().to_pylist()}
 
@@ -44,9 +47,16 @@ def test_cached_bytes_are_counted_until_the_last_holder(path: Path) -> None:
     table = lance_sql.open(path)
     assert table.count_rows("x % 7 = 3 AND s > 'text 5'") > 0
     after = held()
-    for name in ("manifests", "pages", "pages of versions", "open fragments", "parsed filters", "learned statistics"):
+    for name in (
+        "manifests",
+        "columns of files",
+        "pages of versions",
+        "open fragments",
+        "parsed filters",
+        "learned statistics",
+    ):
         assert after[name]["entries"] > before.get(name, {"entries": 0})["entries"], name
-    for name in ("manifests", "pages", "pages of versions", "learned statistics"):
+    for name in (*KEPT, "learned statistics"):
         assert 0 < after[name]["bytes"] <= after[name]["most_bytes"], name
     assert after["mapped files"]["entries"] >= 4
     assert after["blocks of mapped files"]["bytes"] > 0
@@ -73,7 +83,14 @@ def test_clear_caches_releases_everything_readable_again(path: Path) -> None:
     expected = table.scan(filter="x > 199990").to_table()
     lance_sql.clear_caches()
     now = held()
-    for name in ("manifests", "pages", "pages of versions", "open fragments", "open data files", "prepared runs"):
+    for name in (
+        "manifests",
+        "columns of files",
+        "pages of versions",
+        "open fragments",
+        "open data files",
+        "prepared runs",
+    ):
         assert not now[name]["entries"], name
         assert not now[name]["bytes"], name
     assert now["learned statistics"]["entries"] == 0
@@ -88,7 +105,7 @@ def test_small_budgets_hold(path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     table = lance_sql.open(path)
     rows = table.scan(["x", "s"], "x > 100000").to_table()
     assert len(rows) == 99_999
-    assert held()["pages"]["entries"] <= 1
+    assert held()["columns of files"]["entries"] <= 1
     learned = LearnedStatistics(budget=1)
     kind = key_kind(pa.int64())
     assert kind is not None
@@ -112,14 +129,15 @@ import lance_sql
 def held():
     return {row["cache"]: row["entries"] for row in lance_sql.cache_usage().to_pylist()}
 
+columns = "columns of files"
 table = lance_sql.open(sys.argv[1])
 assert table.count_rows("x % 5 = 0") == 40_000
-assert held()["pages"] and held()["manifests"]
+assert held()[columns] and held()["manifests"]
 child = os.fork()
 if child == 0:
-    begins_anew = not held()["pages"] and not held()["manifests"]
+    begins_anew = not held()[columns] and not held()["manifests"]
     lance_sql.clear_caches()
-    right = begins_anew and lance_sql.open(sys.argv[1]).count_rows("x % 2 = 0") == 100_000 and held()["pages"]
+    right = begins_anew and lance_sql.open(sys.argv[1]).count_rows("x % 2 = 0") == 100_000 and held()[columns]
     os._exit(0 if right else 1)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """

@@ -252,9 +252,7 @@ class KernelColumn:
         return self.file.at(self.name, page)
 
     def _reading(self, numbers: Sequence[int]) -> Reading[list[StoredPage]]:
-        return open_pages.open_pages(
-            self.file, self.index, numbers, self.at, self._head_ranges, self._open, depends_on_file=True
-        )
+        return open_pages.open_pages(self.file, self.index, numbers, self.at, self._head_ranges, self._open)
 
     def _head_ranges(self, page: int) -> list[ByteRange]:
         metadata = self.metadata.pages[page]

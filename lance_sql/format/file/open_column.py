@@ -28,9 +28,6 @@ from lance_sql.values import kinds, row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
-MAX_TESTS = 32
-"""Maximum number of tests of a filter whose answers for the pages of a column are cached."""
-
 Items: TypeAlias = Sequence[tuple[int, "pa.Array | int"]]
 """Dictionary items of values by first row: arrays, or the offset bits of texts that become indices. Empty
 for values that are not indices; see `_kernels.FragmentRows`."""
@@ -62,7 +59,6 @@ class OpenColumn:
         "_pages",
         "_refusals",
         "_row_starts",
-        "_tests",
         "_whole",
         "file",
         "key",
@@ -99,7 +95,6 @@ class OpenColumn:
         self._pages: dict[int, KnownPage] | None = None
         self._refusals: dict[int, LanceError] = {}
         self._whole: dict[int, int] | None = None
-        self._tests: dict[ValueTest, _ColumnTest] | None = None
         self._all_items: Items | None = None
         self._lock = Lock()
         if num_bytes is None:
@@ -312,40 +307,19 @@ class OpenColumn:
 
     def test(self, test: ValueTest, pages: Sequence[int]) -> _kernels.ColumnTest | None:
         """Returns the test for the pages, or None if one of them must be decoded for it."""
-        if self._tests is None:
-            self._tests = {}
-        answers = self._tests.get(test)
-        if answers is None:
-            if len(self._tests) >= MAX_TESTS:
-                self._tests.clear()
-            answers = self._tests[test] = _ColumnTest(_kernels.ColumnTest(len(self._is_open)), {})
+        answers = _kernels.ColumnTest(len(self._is_open))
         for number in pages:
-            if number not in answers.is_known:
-                with self._lock:
-                    if number not in answers.is_known:
-                        answers.is_known[number] = self._answer(number, test, answers.test)
-        return answers.test if all(answers.is_known[number] for number in pages) else None
-
-    def _answer(self, number: int, test: ValueTest, answers: _kernels.ColumnTest) -> bool:
-        """Passes the test for a page to the kernels, and returns whether they can answer it."""
-        page = self._pages.get(number) if self._pages is not None else None
-        tested = page or TestedValues.in_kernels(self.reader, number)
-        # a reader also has the NULLs of a page that it does not support
-        if tested is None or (self._forms[number] is None and test.wants_null is None):
-            return False
-        with self.where(number):
-            answer = tested.test(test, self.leaf)
-        if answer is not None:
+            page = self._pages.get(number) if self._pages is not None else None
+            tested = page or TestedValues.in_kernels(self.reader, number)
+            # a reader also has the NULLs of a page that it does not support
+            if tested is None or (self._forms[number] is None and test.wants_null is None):
+                return None
+            with self.where(number):
+                answer = tested.test(test, self.leaf)
+            if answer is None:
+                return None
             answers.set(number, answer)
-        return answer is not None
-
-
-@dataclass(frozen=True, slots=True)
-class _ColumnTest:
-    """A test, and for each requested page whether the kernels can answer it."""
-
-    test: _kernels.ColumnTest
-    is_known: dict[int, bool]
+        return answers
 
 
 @dataclass(frozen=True, slots=True)

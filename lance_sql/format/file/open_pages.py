@@ -11,7 +11,7 @@ from lance_sql.errors import at
 from lance_sql.format.file.column import Opening
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.open_column import OpenColumn, OpenRows
-from lance_sql.format.file.page_cache import KNOWN, CachedPage
+from lance_sql.format.file.page_cache import CachedPage
 from lance_sql.format.file.reader import FileReader
 from lance_sql.format.layouts.nest import Chain
 from lance_sql.format.layouts.page import KnownPage
@@ -22,11 +22,7 @@ from lance_sql.values import row_ranges
 from lance_sql.values.arrays import I64
 from lance_sql.values.row_ranges import RowRanges
 
-MOST_SHARED_BYTES = 64 * 1024
-"""Pages with longer heads are cached for one handle only: the learned state of a long dictionary exceeds its size."""
-
 AnyPage = TypeVar("AnyPage", bound=CachedPage)
-
 
 LONG_FILE_ROWS = 1024
 """Rows of a file from which on the kernels read it, and its opened pages are cached, however few bytes they have: for
@@ -102,22 +98,14 @@ def open_pages(
     where: Callable[[int], at],
     needs: Callable[[int], list[ByteRange]],
     make: Callable[[int, Sequence[pa.Buffer]], AnyPage],
-    *,
-    depends_on_file: bool = False,
 ) -> Reading[list[AnyPage]]:
     """Opens pages of a column. Heads that are not cached are fetched together.
 
     column: identifies the column in the file
     where: adds the page to errors
     needs, make: the ranges of a page's head, and the page from their buffers
-    depends_on_file: pages depend on nothing but the file, so that every table with the file may share them
     """
-    is_known = depends_on_file and file.bytes.identity is not None
-    pages = [
-        (KNOWN.get((file.bytes.identity, column, number)) if is_known else None)
-        or file.page_cache.get((file.bytes, column, number))
-        for number in numbers
-    ]
+    pages = [file.page_cache.get((file.bytes, column, number)) for number in numbers]
     missing = []
     ranges: list[ByteRange] = []
     for index, (number, page) in enumerate(zip(numbers, pages, strict=True)):
@@ -131,18 +119,14 @@ def open_pages(
         done = 0
         for index, number, count in missing:
             head = buffers[done : done + count]
-            is_shared = is_known and not file.bytes.is_in_memory and sum(map(len, head)) <= MOST_SHARED_BYTES
-            if is_shared or file.bytes.is_far:
-                # a page that outlives the table must hold neither the mapping of the file nor more than its own bytes
-                # of a joint request
+            if file.bytes.is_far:
+                # more than its own bytes of a joint request must not stay in memory
                 head = [pa.py_buffer(buffer.to_pybytes()) for buffer in head]
             with where(number):
                 page = make(number, head)
             done += count
             pages[index] = page
-            if is_shared:
-                KNOWN.keep((file.bytes.identity, column, number), page)
-            elif not file.bytes.is_in_memory:
+            if not file.bytes.is_in_memory:
                 file.page_cache.keep((file.bytes, column, number), page)
     return pages  # type: ignore[return-value]  # the cache gives back what `make` has put there
 

@@ -1,7 +1,8 @@
 """Opened pages, cached for later batches within a memory budget.
 
-Metadata of columns and pages of a file with a known identity is cached for all tables of the process (`KNOWN`): data
-files are immutable, and opening a table again mostly reads files that were read before.
+Metadata of the columns of a file with a known identity is cached for all tables of the process (`KNOWN`): data files
+are immutable, and opening a table again mostly reads files that were read before. Their pages are opened again, which
+takes no more requests: heads of pages are fetched with the metadata, or with the values.
 """
 
 from collections.abc import Hashable
@@ -34,5 +35,5 @@ def _num_bytes(page: CachedPage) -> int:
 
 
 # readers of the kernels have locks of their own
-KNOWN: Final = PageCache("pages", forgets_at_fork=True)
+KNOWN: Final = PageCache("columns of files", forgets_at_fork=True)
 """Cache for all tables of this process: entries by the identity of their file, which need no bytes of a mapping."""

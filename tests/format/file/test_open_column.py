@@ -22,12 +22,10 @@ import lance_sql
 from lance_sql import _kernels
 from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile
-from lance_sql.format.file import mapped_columns, open_pages
+from lance_sql.format.file import metadata_v2
 from lance_sql.format.file.column_rows import read_columns
 from lance_sql.format.file.kernel_column import KernelColumn
 from lance_sql.format.file.open_column import OpenRows
-from lance_sql.format.file.page_cache import KNOWN
-from lance_sql.format.layouts.stored_page import StoredPage
 from lance_sql.format.old_files.path_column import PathColumn
 from lance_sql.reads.scan.compact_types import compact_types
 from lance_sql.store import ByteRange
@@ -264,33 +262,19 @@ def test_file_metadata_is_shared_by_handles(
 ) -> None:
     path = tmp_path / "t.lance"
     shutil.copytree(long_table.uri, path)
-    opened: list[int] = []
-    make = StoredPage.__init__
+    parsed: list[int] = []
+    parse = metadata_v2.parse_column
 
-    def noted(page: StoredPage, *arguments: Any) -> None:
-        # constants have no head
-        opened.extend([1] * bool(arguments[-1]))
-        make(page, *arguments)
+    def noted(data: pa.Buffer, file_size: int) -> metadata_v2.ColumnMetadata:
+        parsed.append(1)
+        return parse(data, file_size)
 
-    monkeypatch.setattr(StoredPage, "__init__", noted)
-    # as for remote files
-    monkeypatch.setattr(mapped_columns, "is_possible", lambda _: False)
+    monkeypatch.setattr(metadata_v2, "parse_column", noted)
     first = lance_sql.open(path).to_table()
-    count = len(opened)
+    count = len(parsed)
     assert count > 0
     assert lance_sql.open(path).to_table() == first
-    assert len(opened) == count
-    # what has a long head is kept by one handle
-    with monkeypatch.context() as patch:
-        patch.setattr(open_pages, "MOST_SHARED_BYTES", 0)
-        KNOWN.clear()
-        for _ in range(2):
-            table = lance_sql.open(path)
-            opened.clear()
-            assert table.to_table() == first
-            assert len(opened) == count
-            assert table.to_table() == first
-            assert len(opened) == count
+    assert len(parsed) == count
     # another file under the same name is another file
     other = long_table.to_table().slice(10, long_table.count_rows() // 2)
     (name, *_) = sorted((path / "data").iterdir())
@@ -305,7 +289,7 @@ def test_file_metadata_is_shared_by_handles(
     found = fragment.read(FieldsToRead(fields), row_ranges.single(0, half))
     for array, expected in zip(found, other.columns, strict=True):
         assert array.equals(pa.concat_arrays(expected.chunks))
-    assert len(opened) > count
+    assert len(parsed) > count
 
 
 def test_damage_names_file_column_and_page(tmp_path: Path) -> None:
