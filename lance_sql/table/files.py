@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Final
 
 import pyarrow as pa
@@ -235,7 +234,6 @@ class TableFiles:
         return store, self.location.base_paths[base_id].folder(kind) + name
 
 
-@lru_cache(maxsize=4096)
 def _chain(leaf: Leaf) -> Chain | None:
     """Returns the conversion of a leaf's column to Arrow; None if it depends on the file."""
     if is_json(leaf.field) and pa.types.is_string(leaf.type):

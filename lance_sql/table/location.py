@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 from datetime import date, datetime, timedelta
-from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from lance_sql.errors import NO_TABLE, CorruptFile, InvalidArgument, TableNotFound, VersionNotFound
@@ -117,7 +116,6 @@ def _before_newest(store: Store, steps: int) -> VersionFile | None:
     return files[-1 - steps] if steps < len(files) else None
 
 
-@lru_cache(maxsize=1024)
 def table_name(uri: str) -> str:
     """Returns the last part of a path or URI, the name of the table in messages."""
     return files_uri(uri).replace("\\", "/").rstrip("/").rpartition("/")[2] or uri

@@ -7,7 +7,6 @@ packed struct, a blob, a struct without members and a fixed-size list of plain v
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import pyarrow as pa
 
@@ -46,7 +45,6 @@ def leaves(field: Field) -> list[Leaf]:
     return all_leaves
 
 
-@lru_cache(maxsize=4096)
 def leaf_in_structs(field: Field) -> Field:
     """Returns the only leaf of a field with structs of one member; the field itself if it has several leaves."""
     inside = field

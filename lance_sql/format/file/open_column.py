@@ -297,6 +297,11 @@ class OpenColumn:
         ]
 
     @property
+    def num_pages(self) -> int:
+        """Number of pages, open or not."""
+        return len(self._is_open)
+
+    @property
     def num_rows(self) -> int:
         """Number of rows of the file."""
         return int(self._row_starts[-1])

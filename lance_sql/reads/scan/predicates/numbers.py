@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -34,7 +32,6 @@ def compared(op: str, values: npt.NDArray[np.generic], value: int | float) -> Bo
     return answers
 
 
-@lru_cache(maxsize=256)
 def _dtype(type: pa.DataType) -> np.dtype[np.generic] | None:
     if pa.types.is_float32(type) or pa.types.is_float64(type):
         return np.dtype(f"f{type.bit_width // 8}")

@@ -7,7 +7,6 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import lru_cache
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -119,17 +118,12 @@ def _merged(tests: Sequence[ColumnCondition]) -> list[ColumnCondition]:
     return merged
 
 
-@lru_cache(maxsize=32)
 def steps(predicate: Predicate) -> Sequence[Step] | None:
-    """Returns the steps that a row passes if the predicate is true; None if there are none, or too many.
-
-    Scans with equal filters get the same tests, whose results pages cache: a dictionary is tested once.
-    """
+    """Returns the steps that a row passes if the predicate is true; None if there are none, or too many."""
     result = _steps(predicate, is_true=True)
     return result if result is not None and _num_alternatives(result) <= MAX_ALTERNATIVES else None
 
 
-@lru_cache(maxsize=32)
 def divided(predicate: Predicate) -> tuple[Sequence[Step], Predicate | None]:
     """Splits a filter into the steps of some of its parts, and the other parts; None without any."""
     whole = steps(predicate)

@@ -11,7 +11,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
 import pyarrow as pa
 
 from lance_sql import _kernels
@@ -29,11 +28,10 @@ from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import Path
 from lance_sql.reads.scan.virtual_columns import missing_column, system_column
 from lance_sql.table.open_fragment import OpenFragment
-from lance_sql.values import kinds, row_ranges
+from lance_sql.values import kinds
 from lance_sql.values.row_ranges import RowRanges
 
 _NUM_BYTES: Final = 1024
-_MARK_BYTES: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,13 +91,6 @@ class _CachedOutput:
         return Output(leaves, self.shapes, self.borders)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
-    """Mark of a fragment of which some rows were requested, but no output is cached yet."""
-
-    num_bytes: int = _MARK_BYTES
-
-
 def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | str:
     """Returns the output columns of a plan for the rows, with open pages; or the name of a column that cannot be
     streamed.
@@ -112,28 +103,13 @@ def output(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | 
     if isinstance(cached, _CachedOutput) and (known := cached.output(cache)) is not None:
         return known
     delivered = _find(plan, fragment, rows)
-    if not isinstance(delivered, str) and all(leaf.column.is_all_open for leaf in delivered.leaves):
-        everything = _everything(plan, fragment, rows, delivered)
-        if isinstance(everything, Output):
-            leaves = [(leaf.column.key, leaf.name, leaf.nullable, leaf.is_json) for leaf in everything.leaves]
-            cache.keep(key, _CachedOutput(leaves, everything.shapes, everything.borders))
+    # rows in every page have the dictionaries of all rows
+    if isinstance(delivered, Output) and all(
+        len(leaf.column.rows_of(rows).pages) == leaf.column.num_pages for leaf in delivered.leaves
+    ):
+        leaves = [(leaf.column.key, leaf.name, leaf.nullable, leaf.is_json) for leaf in delivered.leaves]
+        cache.keep(key, _CachedOutput(leaves, delivered.shapes, delivered.borders))
     return delivered
-
-
-def _everything(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges, delivered: Output) -> Output | str | None:
-    """Returns the columns for all rows of the fragment, as `output`; None if this does not pay off yet.
-
-    delivered: for the rows
-    """
-    every_row = row_ranges.single(0, fragment.num_rows)
-    if np.array_equal(rows, every_row):
-        return delivered
-    cache = fragment.files.page_cache
-    key = _Asked, fragment.key, plan.key
-    if cache.get(key) is None:
-        cache.keep(key, _Asked())
-        return None
-    return _find(plan, fragment, every_row)
 
 
 def _find(plan: ReadPlan, fragment: OpenFragment, rows: RowRanges) -> Output | str:
