@@ -738,12 +738,10 @@ def fsst_values(
     out_offset_bits: int,
     out: Buffer,
 ) -> tuple[int, int]:
-    """Decodes values like `fsst`, with stored bytes data[offsets[i] : offsets[i + 1]].
+    """Decodes byte strings from the codes of a symbol table: data[offsets[i] : offsets[i + 1]] for each.
 
     Stops before a run of rows of up to 4 KiB, or one longer row, that does not fit.
     """
-
-# Levels.
 
 def unpack(packed: Buffer, word_bits: int, num_bits: int, num_values: int, out: Buffer) -> None:
     """Unpacks values of out-of-line bitpacking: groups of 1024; the rest is one more group or plain words.
@@ -846,7 +844,7 @@ def gather_variable_bytes(
 def gather_ranges(data: Buffer, starts: Buffer, lengths: Buffer, out: Buffer) -> int:
     """Copies data[start : start + length] for all int64 starts and lengths; returns the bytes copied."""
 
-# Lists: levels to Arrow, innermost layer first (file format 2.1, unraveling). `rep`, `def`: u16[num_entries].
+# Bits, numbers and texts.
 
 def mask_to_ranges(bitmap: Buffer, bit_offset: int, num_bits: int) -> npt.NDArray[np.int64]:
     """Returns the runs of ones among num_bits bits from bit_offset on: half-open ranges, int64[k, 2]."""

@@ -15,8 +15,6 @@ from lance_sql.errors import CorruptFile
 from lance_sql.values import kinds
 from lance_sql.values.arrays import U8
 
-Buffer: TypeAlias = "pa.Buffer | memoryview | bytes"
-
 
 @dataclass(frozen=True, slots=True)
 class FixedWidth:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.errors import UnsupportedFeature
 from lance_sql.format.encodings import bitpacking, general, variable
-from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth, VariableWidth
+from lance_sql.format.encodings.blocks import Block, DictionaryValues, FixedWidth, Items, VariableWidth
 from lance_sql.format.encodings.preferences import Preferences
 from lance_sql.format.encodings.tree import Compression, Encoding, Flat, General, OutOfLineBitpacking, Variable
 from lance_sql.format.file_versions import PageRules
@@ -61,7 +61,7 @@ def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float)
             num_items = _kernels.number_strings(values.offsets, bits, count, values.data, indices, firsts)
     if num_items < 0:
         return None
-    items = _gather(values, firsts[:num_items])
+    items = gather(values, firsts[:num_items], 64, num_items)
     size = items.data.size + (items.offsets.size if isinstance(items, VariableWidth) else 0)
     if size > MAX_BYTES or size + _index_bytes(count, num_items) > most_bytes:
         return None
@@ -139,25 +139,21 @@ def _num_first(values: FixedWidth | VariableWidth, count: int) -> int:
             return _kernels.sample_strings(values.offsets, bits, values.num_values, values.data, 1, count)
 
 
-def _gather(
-    values: FixedWidth | VariableWidth, positions: "np.ndarray[tuple[int], np.dtype[np.int64]]"
-) -> FixedWidth | VariableWidth:
-    """Gathers the values at `positions`."""
-    count = len(positions)
-    match values:
+def gather(items: Items, indices: "_kernels.Buffer", index_bits: int, count: int) -> Items:
+    """Gathers items of whole bytes by their indices, unsigned numbers of `index_bits` bits.
+
+    raises: InvalidDataError for an index without an item
+    """
+    match items:
         case FixedWidth(bits_per_value=bits):
             out = pa.allocate_buffer(count * bits // 8)
-            _kernels.gather_fixed(positions, 64, count, values.data, values.num_values, bits // 8, out)
+            _kernels.gather_fixed(indices, index_bits, count, items.data, items.num_values, bits // 8, out)
             return FixedWidth(count, bits, out)
-        case VariableWidth(offset_bits=bits):
+        case VariableWidth(offset_bits=bits, offsets=starts, num_values=num_items):
             offsets = pa.allocate_buffer((count + 1) * bits // 8)
-            total = _kernels.gather_variable_offsets(
-                positions, 64, count, values.offsets, bits, values.num_values, offsets, bits
-            )
+            total = _kernels.gather_variable_offsets(indices, index_bits, count, starts, bits, num_items, offsets, bits)
             data = pa.allocate_buffer(total)
-            _kernels.gather_variable_bytes(
-                positions, 64, count, values.offsets, bits, values.num_values, values.data, data
-            )
+            _kernels.gather_variable_bytes(indices, index_bits, count, starts, bits, num_items, items.data, data)
             return VariableWidth(count, bits, offsets, data)
 
 

@@ -13,8 +13,6 @@ from lance_sql.format.layouts.nest import Levels
 from lance_sql.format.layouts.shredded import Buffers, ShreddedPage
 from lance_sql.format.layouts.tree import FullZip, max_repetition, max_visible
 
-_MAX_LENGTH = (1 << 31) - 1
-
 
 @dataclass(frozen=True, slots=True)
 class FixedValues:

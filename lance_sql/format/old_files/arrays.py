@@ -3,18 +3,19 @@
 import numpy as np
 import pyarrow as pa
 
-from lance_sql import _kernels
 from lance_sql.errors import CorruptFile, UnsupportedFeature
 from lance_sql.format.encodings import blocks
 from lance_sql.format.encodings.blocks import (
     Block,
     DictionaryValues,
     FixedWidth,
+    Items,
     Lists,
     Nulls,
     Struct,
     VariableWidth,
 )
+from lance_sql.format.encodings.dictionary import gather
 from lance_sql.format.layouts.form import makes_items
 from lance_sql.format.old_files import stored
 
@@ -52,39 +53,11 @@ def to_array(block: Block, type: pa.DataType, validity: pa.Buffer | None = None,
     raise AssertionError(block)
 
 
-def materialize(block: DictionaryValues) -> Block:
+def materialize(block: DictionaryValues) -> Items:
     """Returns the values themselves, gathered from the dictionary."""
-    indices, items, count = block.indices, block.items, block.num_values
-    match items:
-        case FixedWidth() if items.bits_per_value % 8 == 0:
-            width = items.bits_per_value // 8
-            out = pa.allocate_buffer(count * width)
-            _kernels.gather_fixed(indices.data, indices.bits_per_value, count, items.data, items.num_values, width, out)
-            return FixedWidth(count, items.bits_per_value, out)
-        case VariableWidth():
-            offsets = pa.allocate_buffer((count + 1) * items.offset_bits // 8)
-            total = _kernels.gather_variable_offsets(
-                indices.data,
-                indices.bits_per_value,
-                count,
-                items.offsets,
-                items.offset_bits,
-                items.num_values,
-                offsets,
-                items.offset_bits,
-            )
-            data = pa.allocate_buffer(total)
-            _kernels.gather_variable_bytes(
-                indices.data,
-                indices.bits_per_value,
-                count,
-                items.offsets,
-                items.offset_bits,
-                items.num_values,
-                items.data,
-                data,
-            )
-            return VariableWidth(count, items.offset_bits, offsets, data)
+    indices, items = block.indices, block.items
+    if isinstance(items, VariableWidth) or (isinstance(items, FixedWidth) and items.bits_per_value % 8 == 0):
+        return gather(items, indices.data, indices.bits_per_value, block.num_values)
     raise UnsupportedFeature(f"a dictionary of {type(items).__name__} values is not supported")
 
 
