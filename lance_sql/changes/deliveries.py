@@ -171,7 +171,7 @@ class Delivery:
             if begin is not None:
                 self._run(begin)
         except Exception as error:
-            if is_idle is None and self._dialect.is_conflict(error):
+            if is_idle is None and self._is_conflict(error):
                 _refuse_open(error)
             self._raise(error)
 
@@ -180,7 +180,7 @@ class Delivery:
         try:
             return self._read()
         except Exception as error:
-            if self._dialect.is_conflict(error):
+            if self._is_conflict(error):
                 raise
             self._end("rollback")
         self._create()
@@ -238,8 +238,12 @@ class Delivery:
     def _run(self, statement: str, *parameters: object) -> Any:
         return self._dialect.run(self._connection, statement, parameters)
 
+    def _is_conflict(self, error: Exception) -> bool:
+        # DuckDB's ON CONFLICT does not see the row of a cursor that another run adds at the same time
+        return self._dialect.is_conflict(error) or f'Duplicate key "cursor: {self._cursor}"' in str(error)
+
     def _raise(self, error: BaseException) -> NoReturn:
-        if isinstance(error, Exception) and self._dialect.is_conflict(error):
+        if isinstance(error, Exception) and self._is_conflict(error):
             raise CommitConflict(
                 f"No changes of {self._source} were delivered, because another run or program uses the database"
                 f" ({error}): run again"

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 import lance_sql
-from lance_sql.errors import InvalidArgument, VersionNotFound
+from lance_sql.changes.deliveries import Delivery
+from lance_sql.errors import CommitConflict, InvalidArgument, VersionNotFound
 
 from . import databases
 from .databases import COLUMNS, Database, deliver
@@ -69,6 +70,39 @@ def test_one_of_two_concurrent_runs_delivers(table: str, database: Database) -> 
                 run.exception()
         deliver(table, database)
         assert database.rows() == expected(table)
+
+
+@pytest.mark.parametrize("has_table", [False, True])
+@pytest.mark.parametrize("step", range(1, 12))
+def test_another_first_run_may_come_before_every_statement(
+    step: int, has_table: bool, table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database = databases.in_duckdb(tmp_path)
+    connection = database.connect()
+    other = connection.cursor()
+    if has_table:
+        # another cursor has delivered before
+        with lance_sql.open(table).cursors.open("other", start="latest").deliver(connection):
+            pass
+    run, count = Delivery._run, 0
+
+    def interrupted(self: Delivery, statement: str, *parameters: object) -> Any:
+        nonlocal count
+        count += 1
+        if count == step:
+            # the other run ends before this one goes on, or loses against it
+            with suppress(CommitConflict):
+                deliver(table, database, connection=other)
+        return run(self, statement, *parameters)
+
+    with monkeypatch.context() as patched, suppress(CommitConflict):
+        patched.setattr(Delivery, "_run", interrupted)
+        deliver(table, database, connection=connection)
+    deliver(table, database, connection=connection)
+    other.close()
+    connection.close()
+    assert count >= min(step, 6)
+    assert database.rows() == expected(table)
 
 
 def test_a_database_that_was_restored_gets_the_changes_again(table: str, database: Database) -> None:
