@@ -162,7 +162,10 @@ class Engine:
         raises: InvalidArgument within a transaction, which does not cover a Lance table
         """
         if self.adapter.is_in_transaction(self.target):
-            raise InvalidArgument("ROLLBACK would not undo a change of a Lance table: end the transaction first")
+            raise InvalidArgument(
+                "ROLLBACK would not undo a change of a Lance table: end the transaction first. For several changes at"
+                " once, or none, write to a branch and publish it: INSERT INTO 'x.lance@load' .., lance-sql publish"
+            )
 
     def attach_again(self, place: Place) -> None:
         """Refreshes the engine's list of the tables of a catalog, if it has one. Logs errors: the statement is done."""
