@@ -15,7 +15,17 @@ from lance_sql.store.local import remove_empty_folders
 from lance_sql.store.open import local_path, open_store
 from lance_sql.table import address, refs
 from lance_sql.table.open_snapshot import close_unused
-from lance_sql.table.paths import APPLIED, CHECKSUMS, CURSORS, DATA, DELETIONS, INDICES, TRANSACTIONS, VERSIONS
+from lance_sql.table.paths import (
+    APPLIED,
+    CHECKSUMS,
+    CURSORS,
+    DATA,
+    DELETIONS,
+    INDICES,
+    TRANSACTIONS,
+    VERSIONS,
+    parse_manifest_name,
+)
 
 _FIRST: Final = (APPLIED, CHECKSUMS, DATA, TRANSACTIONS)
 """Folders that the first version of a table may have."""
@@ -26,8 +36,8 @@ version."""
 
 
 def drop(uri: str) -> int:
-    """Removes a table with all of its versions, tags and branches. Manifests are removed first, so that an
-    interrupted removal leaves no table.
+    """Removes a table with all of its versions, tags and branches. Manifests are removed first, the newest one last of
+    them: an interrupted removal leaves no table, or the rows of the newest version.
 
     returns: the number of removed files
     raises: TableNotFound; InvalidArgument for a folder with other content, of which nothing is removed;
@@ -37,8 +47,8 @@ def drop(uri: str) -> int:
     num_files = len(manifests) + len(others)
     left = set(others)
     while manifests:
-        # the newest first, so that no older version becomes the latest one, in either naming scheme
-        for path in sorted(manifests, reverse=True):
+        # no older version becomes the latest one
+        for path in sorted(manifests, key=_version):
             store.delete(path)
         if folder is not None:
             remove_empty_folders(os.path.join(folder, VERSIONS))
@@ -135,6 +145,12 @@ def _files(uri: str) -> tuple[Store, str | None, list[str], list[str]]:
 def _others(store: Store) -> list[str]:
     """Returns all files of a table except its manifests."""
     return [path for part in _PARTS for path in _below(store, part)]
+
+
+def _version(path: str) -> int:
+    """Returns the version of a manifest; -1 for other files beside manifests."""
+    parsed = parse_manifest_name(path.rpartition("/")[2])
+    return -1 if parsed is None else parsed[0]
 
 
 def _below(store: Store, folder: str) -> Iterator[str]:

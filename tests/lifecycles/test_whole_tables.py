@@ -6,15 +6,19 @@ import shutil
 import threading
 import urllib.parse
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import lance
 import pyarrow as pa
 import pytest
 
 import lance_sql
 from lance_sql import Dataset, InvalidArgument, LanceError, TableNotFound, VersionNotFound
-from lance_sql.table import table_folders
+from lance_sql.store import LocalStore, Store
+from lance_sql.table import table_folders, versions
+from lance_sql.table.versions import VersionFile
 from lance_sql.writes.commit import clones, committer
 from lance_sql.writes.commit.put_version import put_version
 
@@ -220,6 +224,37 @@ def test_a_writer_and_a_drop_at_the_same_time(tmp_path: Path, how: str) -> None:
             assert ids(lance_sql.open(moved)) == [0, 1, 2, 3, *([9] if said == ["ok"] else [])]
 
 
+@pytest.mark.parametrize("has_inverted_names", [False, True])
+def test_a_drop_that_is_interrupted_leaves_the_newest_rows_or_no_table(
+    has_inverted_names: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.lance"
+    for number in range(12):
+        rows = pa.table({"id": [number]})
+        lance.write_dataset(
+            rows, path, mode="append" if number else "create", enable_v2_manifest_paths=has_inverted_names
+        )
+    lance_sql.write({"id": [100]}, path, mode="overwrite")
+    delete, left = LocalStore.delete, 0
+
+    def interrupted(self: LocalStore, name: str) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise KeyboardInterrupt
+        delete(self, name)
+
+    while path.exists():
+        left = 2
+        with monkeypatch.context() as patched, suppress(KeyboardInterrupt):
+            patched.setattr(LocalStore, "delete", interrupted)
+            table_folders.drop(str(path))
+        try:
+            assert ids(lance_sql.open(path)) == [100]
+        except TableNotFound:
+            break
+
+
 def test_a_new_table_is_not_made_under_the_name_of_a_version(tmp_path: Path) -> None:
     table = lance_sql.write({"id": [0]}, tmp_path / "t.lance")
     table.branches.create("dev")
@@ -250,6 +285,29 @@ CHANGES: dict[str, Callable[[Dataset], object]] = {
     "branch": lambda table: table.branches.create("new"),
     "publish": lambda table: table.branches.publish("load"),
 }
+
+
+# those that commit to a small table
+@pytest.mark.parametrize("change", sorted(CHANGES.keys() - {"compact", "branch", "publish"}))
+@pytest.mark.parametrize("taken", ["drop", "move"])
+def test_a_table_that_goes_after_its_versions_were_listed(
+    taken: str, change: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.lance"
+    table = lance_sql.write({"id": [0]}, path).update({"id": "0"}, "id = 0")
+    list_newer = versions.list_newer
+
+    def listed(store: Store, since: int | None) -> list[VersionFile]:
+        found = list_newer(store, since)
+        # the commit lists those since the version that it read
+        if since is not None and path.exists():
+            table_folders.drop(str(path)) if taken == "drop" else table_folders.move(str(path), f"{path}.moved.lance")
+        return found
+
+    monkeypatch.setattr(versions, "list_newer", listed)
+    with pytest.raises(TableNotFound, match="was dropped or moved"):
+        CHANGES[change](table)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("change", CHANGES)

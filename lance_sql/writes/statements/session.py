@@ -287,7 +287,7 @@ def while_there(snapshot: Snapshot | None) -> Iterator[None]:
             path = snapshot.main.local_path(VERSIONS)
             if path is not None:
                 remove_empty_folders(os.path.dirname(path))
-        if isinstance(error, TableNotFound | VersionNotFound):
+        if isinstance(error, TableNotFound) or (isinstance(error, VersionNotFound) and snapshot.branch is not None):
             raise
         raise identity.ended(snapshot, " while it was written: nothing was committed") from error
 
