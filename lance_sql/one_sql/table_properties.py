@@ -28,13 +28,15 @@ STABLE_ROW_IDS: Final = "enable_stable_row_ids"
 _OF_COLUMN: Final = (".arrow.", ".lance.")
 _AGE: Final = "set 'lance_sql.maintain.older_than' = '30d', or VACUUM 'x.lance' RETAIN 720 HOURS"
 _PROMISES: Final[Mapping[str, str]] = {
-    "delta.appendOnly": "every writer may update and delete",
-    "delta.deletedFileRetentionDuration": _AGE,
-    "delta.logRetentionDuration": _AGE,
+    "delta.appendonly": "every writer may update and delete",
+    "delta.deletedfileretentionduration": _AGE,
+    "delta.logretentionduration": _AGE,
     "history.expire.max-snapshot-age-ms": _AGE,
     "history.expire.min-snapshots-to-keep": "set 'lance_sql.maintain.retain_versions' = '10'",
 }
-"""Properties of Delta Lake and Iceberg that their users rely on, and what to do instead."""
+"""Properties of Delta Lake and Iceberg that their users rely on, in lower case, and what to do instead."""
+
+_CONSTRAINT: Final = "delta.constraints."
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,10 @@ def _check_promises(given: Mapping[str, str]) -> None:
     raises: UnsupportedFeature for a property by which another product keeps rows or versions, and this one would not
     """
     for key, value in given.items():
-        instead = _PROMISES.get(key)
+        # Delta Lake does not distinguish upper and lower case
+        instead = _PROMISES.get(key.lower())
+        if key.lower().startswith(_CONSTRAINT):
+            instead = f"ALTER TABLE .. ADD CONSTRAINT {key[len(_CONSTRAINT) :]} CHECK ({value})"
         if instead is not None and value.lower() != "false":
             raise UnsupportedFeature(f"The property {key!r} = {value!r} would have no effect: {instead}")
 

@@ -209,6 +209,14 @@ STATEMENTS: dict[str, list[tuple[str, Expected]]] = {
             "ALTER TABLE 't.lance' SET TBLPROPERTIES ('delta.appendOnly' = 'true')",
             Refuses("every writer may update"),
         ),
+        (
+            "ALTER TABLE 't.lance' SET TBLPROPERTIES ('DELTA.AppendOnly' = 'true')",
+            Refuses("every writer may update"),
+        ),
+        (
+            "CREATE TABLE 'c.lance' (id INT) TBLPROPERTIES ('delta.constraints.positive' = 'id > 0')",
+            Refuses("ADD CONSTRAINT positive CHECK"),
+        ),
         ("CREATE TABLE 'c.lance' (id INT) TBLPROPERTIES ('delta.appendOnly' = 'false')", exists("c.lance", 0)),
         (
             "CREATE TABLE 'c.lance' (id INT) TBLPROPERTIES ('delta.deletedFileRetentionDuration' = 'interval 7 days')",

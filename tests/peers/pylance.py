@@ -59,7 +59,7 @@ class Failure:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Failure)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[assignment]  # typeshed says a method
 
 
 def run(call: Call, folder: Path) -> Outcome:

@@ -9,7 +9,7 @@ _OURS = "t = t.delete('id = 1').delete('id = 2')\n"
 
 
 def _after(theirs: str, ours: str | None, **options: object) -> Call:
-    return Call(_THEIRS + theirs, None if ours is None else _OURS + ours, **options)  # type: ignore[arg-type]
+    return Call(_THEIRS + theirs, None if ours is None else _OURS + ours, **options)  # type: ignore[arg-type]  # fields of Call
 
 
 CALLS = (
