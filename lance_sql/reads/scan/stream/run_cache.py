@@ -127,8 +127,6 @@ class RunCache:
             self._drop(self._numbers.get(key, -1))
             number = self._next
             self._next += 1
-            self._entries[number] = added
-            self._numbers[key] = number
             if added.holder not in self._of_holder:
                 self._of_holder[added.holder] = set()
                 finalize(holder, self._forget, added.holder).atexit = False
@@ -138,6 +136,9 @@ class RunCache:
                 users = self._users.get(column, 0)
                 self._users[column] = users + 1
                 self.num_bytes += 0 if users else size
+            # comes last: an entry that a signal keeps out is not counted once the cache is empty
+            self._entries[number] = added
+            self._numbers[key] = number
             while self.num_bytes > self._budget and self._entries:
                 self._drop(next(iter(self._entries)))
 
@@ -148,9 +149,9 @@ class RunCache:
     def clear(self) -> None:
         """Removes all entries."""
         with self._lock:
-            self._sweep()
             for number in list(self._entries):
                 self._drop(number)
+            self._sweep()
 
     def after_fork(self) -> None:
         """Removes all entries in a forked process, which has none of the threads that may have held the lock."""
@@ -166,8 +167,14 @@ class RunCache:
 
     def _sweep(self) -> None:
         while self._ended:
-            for number in self._of_holder.pop(self._ended.popleft(), ()):
+            holder = self._ended[0]
+            for number in list(self._of_holder.get(holder, ())):
                 self._drop(number)
+            self._of_holder.pop(holder, None)
+            self._ended.popleft()
+        if not self._entries:
+            self._users.clear()
+            self.num_bytes = 0
 
     # A signal may have interrupted any of these before: missing entries are no error, and an empty cache has no bytes.
     def _drop(self, number: int) -> None:
@@ -183,9 +190,6 @@ class RunCache:
                 self._users[column] = users - 1
             elif users:
                 self.num_bytes -= size
-        if not self._entries:
-            self._users.clear()
-            self.num_bytes = 0
 
 
 RUN_CACHE: Final = RunCache()
