@@ -19,6 +19,7 @@ for name in (
     "memory",
     "threads",
     "first_answer",
+    "first_reads",
     "writing",
     "operations",
     "calls",

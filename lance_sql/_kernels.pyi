@@ -1171,8 +1171,8 @@ def read_small_files(
 ) -> tuple[list[bool], list[NativeArray]]:
     """Reads columns of many small local data files of version 2.1 and 2.2.
 
-    A file is left out that has other rows than expected, more than 64 KiB, a column that `open_columns` leaves out, or
-    any damage. Links are not followed.
+    A file is left out that has other rows than expected, more than 1 MiB, a column that `open_columns` leaves out,
+    values that many rows share and that become far more bytes than it has, or any damage. Links are not followed.
 
     num_rows: int64[files], of each file
     types: of values without parts, not inside others

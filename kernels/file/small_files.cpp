@@ -18,23 +18,34 @@ namespace {
 
 constexpr int64_t kFooterBytes = 40;
 constexpr int64_t kEntryBytes = 16;
+// Limit for the values of all files, as if each row had the longest one of those that it may share.
+constexpr int64_t kMostSharedBytes = 32 * 1024 * 1024;
+
+// The bytes of a file.
+struct Content {
+    std::unique_ptr<uint8_t[]> data;
+    size_t size = 0;
+
+    operator Bytes() const { return {data.get(), size}; }
+};
 
 // The bytes of a small file; nothing for a file that is larger, is missing, or is not a plain file.
 #ifdef _WIN32
-std::optional<Bytes> read_whole(const std::string&, std::vector<uint8_t>&) { return std::nullopt; }
+std::optional<Content> read_whole(const std::string&) { return std::nullopt; }
 #else
-std::optional<Bytes> read_whole(const std::string& path, std::vector<uint8_t>& scratch) {
+std::optional<Content> read_whole(const std::string& path) {
     const Descriptor descriptor(path);
-    const std::optional<int64_t> size = descriptor.file_size();
-    if (!size || *size > kSmallFileBytes) return std::nullopt;
-    scratch.resize(static_cast<size_t>(*size));
+    const std::optional<int64_t> file_size = descriptor.file_size();
+    if (!file_size || *file_size > kSmallFileBytes) return std::nullopt;
+    const auto size = static_cast<size_t>(*file_size);
+    Content content{std::make_unique_for_overwrite<uint8_t[]>(size), size};
     size_t done = 0;
-    while (done < scratch.size()) {
-        const ssize_t count = read(descriptor, scratch.data() + done, scratch.size() - done);
+    while (done < size) {
+        const ssize_t count = read(descriptor, content.data.get() + done, size - done);
         if (count <= 0) return std::nullopt;
         done += static_cast<size_t>(count);
     }
-    return Bytes(scratch);
+    return content;
 }
 #endif
 
@@ -105,24 +116,51 @@ void append(const OpenColumn& column, Bytes content, ColumnBuilder& out) {
 
 bool are_values(const OpenPage& page) { return page.form == PageForm::kValues; }
 
+// The longest value that rows of a page may share: an item of a dictionary, or a constant.
+int64_t longest_shared(const OpenPage& page) {
+    if (!page.values || !page.values->items) return 0;
+    const Block& items = *page.values->items;
+    if (items.num_values == 0) return 0;
+    if (items.offsets.empty()) return size_of(items.data) / items.num_values;
+    const int64_t width = items.bits / 8;
+    const auto end = [&](int64_t i) {
+        const uint8_t* at = items.offsets.data() + width * i;
+        return width == 4 ? load<uint32_t>(at) : load<uint64_t>(at);
+    };
+    uint64_t longest = 0;
+    for (int64_t i = 0; i < items.num_values; ++i) longest = std::max<uint64_t>(longest, end(i + 1) - end(i));
+    return static_cast<int64_t>(std::min<uint64_t>(longest, kMostSharedBytes));
+}
+
+// The bytes of the values that the rows of a column share, if each row has the longest.
+int64_t shared_bytes(const OpenColumn& column) {
+    int64_t total = 0;
+    for (const OpenPage& page : column.pages) {
+        const auto i = static_cast<size_t>(page.number);
+        total += multiply(longest_shared(page), column.row_starts[i + 1] - column.row_starts[i]);
+    }
+    return total;
+}
+
 // A file in memory with the columns that are wanted.
 struct OpenFile {
-    std::vector<uint8_t> content;
+    Content content;
     int64_t num_rows;
     std::vector<OpenColumn> columns;
+    int64_t shared_bytes = 0;
 };
 
-// Nothing for a file that is left to the caller.
+// Nothing for a file that is left to the caller. most_shared: limit for `shared_bytes`
 std::optional<OpenFile> open_file(const std::string& path, int64_t num_rows, const std::vector<ColumnType>& types,
-                                  const uint8_t* column_indices) {
-    OpenFile open{{}, num_rows, {}};
-    const std::optional<Bytes> content = read_whole(path, open.content);
+                                  const uint8_t* column_indices, int64_t most_shared) {
+    std::optional<Content> content = read_whole(path);
     if (!content) return std::nullopt;
+    OpenFile open{std::move(*content), num_rows, {}};
     try {
-        const WholeFile file(*content);
+        const WholeFile file(open.content);
         if (file.num_rows() != num_rows) return std::nullopt;
         KnownBytes known(file.size());
-        known.add(0, *content);
+        known.add(0, open.content);
         // The content is kept as long as the columns, which may look into it.
         ColumnOpener opener(known, file.columns(), num_rows);
         const WholeRange rows(num_rows);
@@ -130,6 +168,8 @@ std::optional<OpenFile> open_file(const std::string& path, int64_t num_rows, con
             std::optional<OpenColumn> column =
                 opener.open(load<int64_t>(column_indices + 8 * i), types[i], rows.ranges());
             if (!column || !std::ranges::all_of(column->pages, are_values)) return std::nullopt;
+            open.shared_bytes += shared_bytes(*column);
+            if (open.shared_bytes > most_shared) return std::nullopt;
             open.columns.push_back(std::move(*column));
         }
     } catch (const std::invalid_argument&) {
@@ -179,9 +219,11 @@ SmallFiles read_small_files(const std::vector<std::string>& paths, Bytes num_row
     }
     SmallFiles result;
     std::vector<std::optional<OpenFile>> files;
+    int64_t most_shared = kMostSharedBytes;
     for (size_t i = 0; i < num_files; ++i) {
         files.push_back(open_file(paths[i], load<int64_t>(num_rows.data() + 8 * i), types,
-                                  column_indices.data() + 8 * i * types.size()));
+                                  column_indices.data() + 8 * i * types.size(), most_shared));
+        if (files.back()) most_shared -= files.back()->shared_bytes;
     }
     while (!make_columns(files, types, result.columns.arrays)) {
     }

@@ -1,7 +1,8 @@
 // Reads whole columns of many small data files in one call: opened and passed to the page readers without Python.
 //
 // Only files whose columns can be opened here are read. The caller handles all others, file by file: other file
-// versions, other pages, missing or damaged files. No error is reported here.
+// versions, other pages, missing or damaged files, and those whose rows share long values, so that they become far more
+// bytes than the file has. No error is reported here.
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@
 namespace lance {
 
 // Larger files are left to the caller.
-inline constexpr int64_t kSmallFileBytes = 64 * 1024;
+inline constexpr int64_t kSmallFileBytes = 1024 * 1024;
 
 struct SmallFiles {
     std::vector<bool> read;

@@ -55,6 +55,7 @@ class OpenFragment:
     unknown: columns with incomplete learned statistics, by field id, as far as scans have requested them; see
         `learning`
     key: identity of the object in caches, which do not keep it alive
+    was_read_whole: whether its small file was read at once, without opening columns, or cannot be read so
     """
 
     def __init__(self, files: TableFiles, fragment: Fragment) -> None:
@@ -63,6 +64,7 @@ class OpenFragment:
         self._columns: dict[tuple[Field, pa.DataType | None], _FieldColumns] = {}
         self.unknown: dict[int, UnknownColumn | None] = {}
         self.key = object()
+        self.was_read_whole = False
 
     @property
     def id(self) -> int:
@@ -212,13 +214,19 @@ class OpenFragment:
 
         raises: CorruptFile, UnsupportedFeature
         """
+        found = self._plain_file(wanted)
+        if found is None:
+            return None
+        file, plain = found
+        return FileRows(self._open(file), plain.columns, np.ascontiguousarray(rows)), plain
+
+    def _plain_file(self, wanted: FieldsToRead) -> tuple[DataFile, PlainColumns] | None:
+        """Returns the file that has all fields, none of them nested; None without such a file."""
         files = wanted.plain_columns(self.listed)
         if len(files) != 1:
             return None
         ((number, plain),) = files.items()
-        if len(plain.positions) != len(wanted.fields):
-            return None
-        return FileRows(self._open(self.fragment.files[number]), plain.columns, np.ascontiguousarray(rows)), plain
+        return (self.fragment.files[number], plain) if len(plain.positions) == len(wanted.fields) else None
 
     def _read_others(
         self, fields: Sequence[Field], rows: RowRanges, delivered: Mapping[int, pa.DataType]
@@ -240,18 +248,27 @@ class OpenFragment:
                     out.append(join(each.field, dict(zip(columns, arrays[start:end], strict=True)), num_rows))
         return out
 
-    def small_file(self, number: int, column_indices: tuple[int, ...]) -> SmallFile | None:
-        """Returns one of its files, to be read whole; None for a large or remote one.
+    @property
+    def is_unread(self) -> bool:
+        """Whether no column of it has been read."""
+        return not self._columns and not self.was_read_whole
+
+    def small_file(self, wanted: FieldsToRead) -> tuple[SmallFile, PlainColumns] | None:
+        """Returns the file that has all fields, none of them nested, to be read whole; None without one, and for a
+        large or remote one.
 
         raises: CorruptFile for a path outside the table
         """
-        fragment = self.fragment
-        file = fragment.files[number]
-        if not 0 < file.size_bytes <= MAX_BYTES or fragment.physical_rows == 0:
+        found = self._plain_file(wanted)
+        if found is None:
+            return None
+        file, plain = found
+        num_rows = self.fragment.physical_rows
+        if not 0 < file.size_bytes <= MAX_BYTES or num_rows == 0:
             return None
         store, path = self.files.resolve(file)
         local = store.local_path(path)
-        return SmallFile(local, fragment.physical_rows, column_indices) if local is not None else None
+        return (SmallFile(local, num_rows, plain.columns), plain) if local is not None else None
 
     def columns_of(self, field: Field, delivered: pa.DataType | None = None) -> Collection[Column]:
         """Returns the columns of the leaves of a field; leaves that no file has are left out.

@@ -1,19 +1,18 @@
-"""Whole columns of many small fragments, whose files are read together if possible."""
+"""Whole columns of many small fragments, whose files are read together if possible.
+
+Reading a small file at once takes a fifth of the time of opening its columns, which pays from the second scan on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import pyarrow as pa
 
 from lance_sql.format.file import small_files
-from lance_sql.format.file.leaves import is_leaf
 from lance_sql.format.file.small_files import SmallFile
-from lance_sql.format.schema import Field, arrow_field
-from lance_sql.format.schema.types import is_json
-from lance_sql.table.listed_columns import ListedFiles, stored_leaves
+from lance_sql.table.listed_columns import FieldsToRead, PlainColumns
 from lance_sql.table.open_fragment import OpenFragment
 
 
@@ -29,50 +28,32 @@ class SmallFragments:
     columns: Sequence[pa.Array]
 
 
-def read(
-    fragments: Sequence[OpenFragment], fields: Sequence[Field], delivered: Mapping[int, pa.DataType]
-) -> SmallFragments:
+def read(fragments: Sequence[OpenFragment], wanted: FieldsToRead) -> SmallFragments:
     """Reads one array for each field, of all rows of the fragments that can be read together, including deleted rows.
 
-    delivered: other types for top-level leaf fields, by field id
+    wanted: of which none becomes a dictionary
     """
     starts: list[int | None] = [None] * len(fragments)
-    types = tuple([delivered.get(field.id) or arrow_field(field).type for field in fields])
-    wanted = tuple(fields)
     chosen: list[int] = []
     files: list[SmallFile] = []
+    plain: PlainColumns | None = None
     for number, fragment in enumerate(fragments):
-        stored_in = _file_and_columns(wanted, fragment.listed)
-        file = fragment.small_file(*stored_in) if stored_in is not None else None
-        if file is not None:
+        found = fragment.small_file(wanted)
+        if found is not None:
+            file, plain = found
             chosen.append(number)
             files.append(file)
-    if not files or not small_files.is_possible(types):
+    if plain is None:
         return SmallFragments(starts, ())
-    done, columns = small_files.read(files, types)
+    done, arrays = small_files.read(files)
+    # the types are those of the fields: alike in all fragments
+    columns = [array for array in plain.finished(arrays) if array is not None] if arrays else []
+    if len(columns) < len(arrays):
+        return SmallFragments(starts, ())
     start = 0
     for number, file, is_read in zip(chosen, files, done, strict=True):
         if is_read:
+            fragments[number].was_read_whole = True
             starts[number] = start
             start += file.num_rows
     return SmallFragments(starts, columns)
-
-
-@lru_cache(maxsize=1024)
-def _file_and_columns(fields: tuple[Field, ...], files: ListedFiles) -> tuple[int, tuple[int, ...]] | None:
-    """Returns the number of the single file with all fields, and their columns; None for other layouts."""
-    numbers = set()
-    columns = []
-    for field in fields:
-        if not is_leaf(field) or is_json(field) or field.is_blob_v2:
-            return None
-        _, leaf_files = stored_leaves(field, None, files)
-        if len(leaf_files) != 1:
-            return None
-        number = leaf_files[0][1]
-        column = files.files[number].columns.get(field.id)
-        if column is None:
-            return None
-        numbers.add(number)
-        columns.append(column)
-    return (numbers.pop(), tuple(columns)) if len(numbers) == 1 else None

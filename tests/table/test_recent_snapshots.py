@@ -111,7 +111,8 @@ def is_used(path: Path) -> bool:
 @pytest.mark.parametrize("number", range(6))
 def test_a_file_that_changes_ends_it(path: Path, number: int) -> None:
     before = lance_sql.open(path)
-    expected = read(before)
+    # of small files that the first scan reads at once, nothing is kept
+    expected = [read(before) for _ in range(2)][-1]
     file = files(path)[number]
     content = file.read_bytes()
     # bytes in the middle, of which the file system tells nothing but the time

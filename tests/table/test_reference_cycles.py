@@ -142,7 +142,10 @@ def num_mapped(folder: Path) -> int:
 def test_many_tables_one_after_the_other_are_not_mapped_at_once(tmp_path: Path) -> None:
     most = 0
     for path in some_tables(tmp_path, 20):
-        assert lance_sql.open(path).scan(filter="x > 0.5").count_rows() > 0
+        table = lance_sql.open(path)
+        # the first scan reads small files at once
+        for _ in range(2):
+            assert table.scan(filter="x > 0.5").count_rows() > 0
         most = max(most, num_mapped(tmp_path))
     # 64 files of versions that stay open, and those of the newest one
     assert 20 <= most <= 64 + 2 * 20
@@ -152,7 +155,7 @@ def test_many_tables_one_after_the_other_are_not_mapped_at_once(tmp_path: Path) 
 def test_files_that_are_mapped_need_no_descriptors(tmp_path: Path) -> None:
     before = len(os.listdir("/proc/self/fd"))
     tables = [lance_sql.open(path) for path in some_tables(tmp_path, 12)]
-    for table in tables:
+    for table in [*tables, *tables]:
         assert table.scan(filter="x > 0.5").count_rows() > 0
     assert num_mapped(tmp_path) >= 11 * 20
     # a library that is used for the first time may open one

@@ -102,8 +102,8 @@ def test_together_is_one_by_one(table: Dataset, names: list[str]) -> None:
     fields, fragments = fields_of(table, names), fragments_of(table)
     for field in fields:
         # layouts that are new to the process are learned one at a time
-        small_fragments.read(fragments, [field], {})
-    found = small_fragments.read(fragments, fields, {})
+        small_fragments.read(fragments, FieldsToRead([field]))
+    found = small_fragments.read(fragments, FieldsToRead(fields))
     num_read = 0
     for fragment, start in zip(fragments, found.starts, strict=True):
         if start is not None:
@@ -140,7 +140,7 @@ def test_a_damaged_file_stops_the_read(tmp_path: Path, name: str, version: Versi
         file.write_bytes(damaged)
         table = lance_sql.open(path)
         (fragment,), fields = fragments_of(table), fields_of(table, [name])
-        found = small_fragments.read([fragment], fields, {})
+        found = small_fragments.read([fragment], FieldsToRead(fields))
         expected = None
         with suppress(LanceError):
             (expected,) = fragment.read(FieldsToRead(fields), row_ranges.single(0, fragment.num_rows))
@@ -158,7 +158,7 @@ def test_no_link_is_followed(tmp_path: Path) -> None:
     file.rename(tmp_path / "elsewhere")
     file.symlink_to(tmp_path / "elsewhere")
     table = lance_sql.open(path)
-    found = small_fragments.read(fragments_of(table), fields_of(table, ["int64"]), {})
+    found = small_fragments.read(fragments_of(table), FieldsToRead(fields_of(table, ["int64"])))
     assert found.starts == [None]
     with pytest.raises(LanceError, match="a link points outside the table's folder"):
         table.scan().to_table()

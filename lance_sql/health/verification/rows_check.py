@@ -10,7 +10,8 @@ import pyarrow as pa
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.schema import Field
 from lance_sql.health.lineage_audit.audited_rows import wrong_length
-from lance_sql.reads.scan.batches import cut, rows_per_batch
+from lance_sql.reads.scan.batches import rows_per_batch
+from lance_sql.reads.scan.pieces import cut
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.listed_columns import FieldsToRead
 from lance_sql.table.open_fragment import OpenFragment

@@ -7,9 +7,7 @@ border of the projected columns, if one is near enough, so that most arrays come
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,14 +15,13 @@ from lance_sql.format.encodings.fsst import MAX_EXPANSION
 from lance_sql.format.file.open_pages import LONG_FILE_ROWS
 from lance_sql.reads.scan import batch_ends, read_shape
 from lance_sql.reads.scan.fragment_scans import FragmentScan, most_rows, num_rows
+from lance_sql.reads.scan.pieces import Batch, FragmentRun, Piece, between
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.read_shape import ReadShape
 from lance_sql.store.ranges import ROUND_TRIP_BYTES
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.values import row_ranges
-from lance_sql.values.arrays import I64
-from lance_sql.values.row_ranges import RowRanges
 
 BATCH_ROWS = 64 * 1024
 """Rows of a batch, unless its rows are very narrow or very wide. The batches that an engine processes and those
@@ -72,78 +69,12 @@ WIDE_FIELDS, WIDE_ROWS = 64, 16 * 1024
 """A fragment is wide from so many fields on, up to so many rows: preparing columns for a stream takes longer than
 decoding them."""
 
-PIECES_TOGETHER = 64
-"""Number of short fragments that are read together: a batch costs more than decoding a few rows."""
+PIECES_TOGETHER, BYTES_TOGETHER = 64, 4 * 1024 * 1024
+"""Number of short fragments that are read together, and of bytes of their files: a batch costs more than decoding a few
+rows."""
 
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Some rows of one fragment.
-
-    is_short: so few and narrow rows that they may be read together with others
-    is_few: so few rows of a longer fragment that the requesting thread reads them at once
-    passes: every row is known to pass the filter
-    """
-
-    fragment: OpenFragment
-    rows: RowRanges
-    is_short: bool = False
-    is_few: bool = False
-    passes: bool = False
-
-    @property
-    def num_rows(self) -> int:
-        return row_ranges.count(self.rows)
-
-
-Batch: TypeAlias = Sequence[Piece]
-"""Rows that are read together: of one fragment, or of several short ones."""
-
-
-@dataclass(frozen=True, slots=True)
-class FragmentRun:
-    """Rows of one fragment that are read batch after batch.
-
-    ends: cumulative row counts at the end of each batch, int64[batches]
-    is_short, is_few: as for `Piece`
-    passes: every row is known to pass the filter
-    most_joined: row limit for batches read as one if few rows pass
-    is_alone: no other rows of the fragment are read, so that bytes beyond these are of no use
-    is_wide: so many columns that they are read at once, without a stream
-    """
-
-    fragment: OpenFragment
-    rows: RowRanges
-    ends: I64
-    is_short: bool = False
-    is_few: bool = False
-    passes: bool = False
-    most_joined: int = 0
-    is_alone: bool = False
-    is_wide: bool = False
-
-    @property
-    def why_arrays(self) -> str | None:
-        """The reason to read its columns at once, without a stream, which takes longer to prepare than their rows to
-        decode; None without one."""
-        if self.is_short:
-            return "a short fragment"
-        if self.is_few:
-            return "few rows"
-        return "many columns of few rows" if self.is_wide else None
-
-    @property
-    def whole(self) -> Piece:
-        """All rows of the run as one piece."""
-        return Piece(self.fragment, self.rows, self.is_short, self.is_few, self.passes)
-
-    def pieces(self) -> Iterator[Piece]:
-        """Yields the rows of each batch."""
-        if len(self.ends) == 1:
-            yield self.whole
-            return
-        for start, end in pairwise([0, *self.ends.tolist()]):
-            yield Piece(self.fragment, _between(self.rows, start, end), passes=self.passes)
+MOST_READ_OVER = 4
+"""A file is read as a whole for this part of its rows."""
 
 
 class Cutting(NamedTuple):
@@ -184,7 +115,7 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
     if len(rows) == 0:
         return
     num_rows = row_ranges.count(rows)
-    if batch_rows is None and (plan.reads_nothing or is_short(each.fragment)):
+    if batch_rows is None and _is_one_piece(plan, fragment, num_rows):
         yield FragmentRun(fragment, rows, np.array([num_rows]), is_short=True)
     elif batch_rows is None and _fits(plan, each.fragment):
         yield FragmentRun(fragment, rows, np.array([num_rows]), is_wide=is_wide(each.fragment, len(plan.columns)))
@@ -211,7 +142,7 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
         for together, passes in batch_ends.divided(ends, sizes, passing):
             end = int(together[-1])
             is_alone = (start, end) == (0, num_rows)
-            chosen = rows if is_alone else _between(rows, start, end)
+            chosen = rows if is_alone else between(rows, start, end)
             yield FragmentRun(
                 fragment,
                 chosen,
@@ -224,10 +155,6 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
             start = end
 
 
-def _between(rows: RowRanges, start: int, end: int) -> RowRanges:
-    return row_ranges.compose(rows, row_ranges.single(start, end))
-
-
 def is_short(fragment: Fragment) -> bool:
     """Whether the fragment has few rows, which fit into one batch, according to the manifest, without opening files."""
     num_rows = fragment.physical_rows
@@ -235,6 +162,17 @@ def is_short(fragment: Fragment) -> bool:
         return False
     # no value is longer than its file
     return not fragment.files or 0 < num_rows * stored_bytes(fragment) <= MAX_BATCH_BYTES
+
+
+def _is_one_piece(plan: ReadPlan, fragment: OpenFragment, num_rows: int) -> bool:
+    """Whether these rows are read as one piece: those of a short fragment, and most of those of a small local file that
+    has not been read, see `small_fragments`."""
+    if plan.reads_nothing or is_short(fragment.fragment):
+        return True
+    if not fragment.is_unread or fragment.num_rows > min(BATCH_ROWS, MOST_READ_OVER * num_rows):
+        return False
+    most_bytes = num_rows * plan.row_bytes + MAX_EXPANSION * stored_bytes(fragment.fragment)
+    return most_bytes <= MAX_BATCH_BYTES and fragment.small_file(plan.to_read) is not None
 
 
 def stored_bytes(fragment: Fragment) -> int:
@@ -338,14 +276,16 @@ def grouped(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Itera
     most_rows: of a batch with several pieces
     """
     batch: list[Piece] = []
-    num_rows = 0
+    num_rows = num_bytes = 0
     for piece in pieces:
-        is_full = num_rows + piece.num_rows > most_rows or len(batch) == PIECES_TOGETHER
-        if batch and (is_full or not _are_read_alike(batch[-1], piece)):
+        size = stored_bytes(piece.fragment.fragment) if piece.is_short else 0
+        is_full = num_rows + piece.num_rows > most_rows or num_bytes + size > BYTES_TOGETHER
+        if batch and (is_full or len(batch) == PIECES_TOGETHER or not _are_read_alike(batch[-1], piece)):
             yield batch
-            batch, num_rows = [], 0
+            batch, num_rows, num_bytes = [], 0, 0
         batch.append(piece)
         num_rows += piece.num_rows
+        num_bytes += size
     if batch:
         yield batch
 
@@ -382,10 +322,3 @@ def _most_of_run(shape: ReadShape, batch_rows: int, num_rows: int) -> int:
 def _most_joined(shape: ReadShape) -> int:
     """Returns the row limit for joined batches. All rows of them may pass, even if few did before."""
     return min(MAX_JOINED_ROWS, int(MAX_BATCH_BYTES / max(shape.row_bytes, 0.125))) if shape.is_flat else 0
-
-
-def cut(rows: RowRanges, most: int) -> Iterator[RowRanges]:
-    """Yields the rows in pieces of at most `most` rows."""
-    total = row_ranges.count(rows)
-    for start in range(0, total, most):
-        yield row_ranges.compose(rows, row_ranges.single(start, min(start + most, total)))

@@ -6,7 +6,7 @@ Engines test the key of every join for NULL. If the pages of a batch answer the 
 from __future__ import annotations
 
 from lance_sql.format.file.column import Column
-from lance_sql.reads.scan.batches import Batch, Piece
+from lance_sql.reads.scan.pieces import Batch, Piece
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import Path
 from lance_sql.reads.scan.projection import restrict

@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from lance_sql.errors import CorruptFile, UnsupportedFeature, at
+from lance_sql.format.file.open_pages import LONG_FILE_ROWS
 from lance_sql.format.layouts.page import concat
 from lance_sql.format.schema import Field
 from lance_sql.reads.scan import masks, system_columns
-from lance_sql.reads.scan.batches import Batch, Piece
+from lance_sql.reads.scan.pieces import Batch, Piece
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import Predicate, evaluate_in_order
 from lance_sql.table import fragment_rows, learning, small_fragments
@@ -24,8 +25,15 @@ ROWS_PER_RUN = 8
 """If there is a run of survivors in fewer rows of the batch than this, decoding everything is cheaper."""
 
 
+class UnreadError(Exception):
+    """A file that a scan reads for the first time has pages that are not read at once."""
+
+
 def read(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | None:
-    """Returns the rows of the batch that pass the residual filter; None without any."""
+    """Returns the rows of the batch that pass the residual filter; None without any.
+
+    raises: UnreadError, CorruptFile, UnsupportedFeature
+    """
     if plan.residual is None:
         return _assemble(plan, batch, {})
     return _read_evaluated(plan, batch, plan.residual)
@@ -165,9 +173,12 @@ def _read_fields(wanted: FieldsToRead, batch: Batch) -> list[pa.Array]:
 
 def _read_short(wanted: FieldsToRead, batch: Batch) -> list[pa.Array]:
     """Reads the fields of short pieces, whose files are read together if possible."""
-    small = small_fragments.read([piece.fragment for piece in batch], wanted.fields, wanted.delivered)
+    small = small_fragments.read([piece.fragment for piece in batch], wanted)
     if None not in small.starts and len(small.columns[0]) == _num_rows(batch):
         return list(small.columns)
+    for piece, start in zip(batch, small.starts, strict=True):
+        if start is None and piece.fragment.num_rows >= LONG_FILE_ROWS:
+            raise UnreadError
     parts = [
         piece.fragment.read(wanted, piece.rows)
         if start is None

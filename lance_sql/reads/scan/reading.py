@@ -18,8 +18,9 @@ import pyarrow as pa
 from lance_sql import _kernels
 from lance_sql.reads.scan import batches, null_pages, read_ahead
 from lance_sql.reads.scan.fragment_scans import FragmentScan, FragmentScans, num_rows
+from lance_sql.reads.scan.pieces import Batch, FragmentRun
 from lance_sql.reads.scan.plan import ReadPlan
-from lance_sql.reads.scan.read_batch import read, record_batch
+from lance_sql.reads.scan.read_batch import UnreadError, read, record_batch
 from lance_sql.reads.scan.relation import cut
 from lance_sql.reads.scan.stream import runs
 from lance_sql.runtime import observing
@@ -85,11 +86,11 @@ class Reading:
         few = batches.few(self.plan, self.fragments) if self.batch_size is None else None
         return None if few is None else cut(self._read_here(few), None, self.limit)
 
-    def _read_here(self, few: Iterable[batches.Batch]) -> Iterator[pa.RecordBatch]:
+    def _read_here(self, few: Iterable[Batch]) -> Iterator[pa.RecordBatch]:
         try:
             for each in few:
                 with read_ahead.consumers:
-                    batch = _read_batch(self.plan, each)
+                    batch = read(null_pages.answered(self.plan, each), each)
                 if batch is not None:
                     yield batch
         finally:
@@ -142,7 +143,7 @@ class Reading:
         runs = batches.runs(self.plan, fragments, batches.Cutting(self.batch_size, self.keeps_all and not has_limit))
         return cut(self._decode(runs), None, self.limit)
 
-    def _decode(self, runs: Iterable[batches.FragmentRun]) -> Iterator[pa.RecordBatch]:
+    def _decode(self, runs: Iterable[FragmentRun]) -> Iterator[pa.RecordBatch]:
         """Yields the batches of some runs, read by Python's threads."""
         plan = self.plan
         waits = plan.fragments.concurrency > 1
@@ -157,7 +158,19 @@ class Reading:
             waits=waits,
             is_light=lambda batch: plan.reads_nothing or batches.is_light(plan, batch),
         )
-        return (batch for batch in record_batches if batch is not None)
+        for each in record_batches:
+            if isinstance(each, pa.RecordBatch):
+                yield each
+            elif each is not None:
+                yield from self._decode(self._divided(each))
+
+    def _divided(self, unread: Batch) -> Iterator[FragmentRun]:
+        """Yields the rows of pieces that were not read at once, divided into batches of bounded size."""
+        cutting = batches.Cutting(self.batch_size, self.keeps_all and self.limit is None, is_first=False)
+        for piece in unread:
+            piece.fragment.was_read_whole = True
+            scan = FragmentScan(piece.fragment.fragment, piece.rows, piece.rows if piece.passes else None)
+            yield from batches.runs_of(self.plan, scan, cutting)
 
 
 def _end(save: Callable[[], None]) -> None:
@@ -165,5 +178,9 @@ def _end(save: Callable[[], None]) -> None:
     save()
 
 
-def _read_batch(plan: ReadPlan, batch: batches.Batch) -> pa.RecordBatch | None:
-    return read(null_pages.answered(plan, batch), batch)
+def _read_batch(plan: ReadPlan, batch: Batch) -> pa.RecordBatch | Batch | None:
+    """Returns the rows that pass, None without any; or the batch, if its files cannot be read at once."""
+    try:
+        return read(null_pages.answered(plan, batch), batch)
+    except UnreadError:
+        return batch

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from lance_sql.errors import at
 from lance_sql.reads import write_ahead_log
-from lance_sql.reads.scan import batches, null_pages
+from lance_sql.reads.scan import null_pages
 from lance_sql.reads.scan.filters import Filter, to_predicate
 from lance_sql.reads.scan.fragment_scans import FragmentScan, FragmentScans, num_rows
+from lance_sql.reads.scan.pieces import Piece
 from lance_sql.reads.scan.plan import ReadPlan, ScanPlan, make_plan, make_read_plan
 from lance_sql.reads.scan.predicates import Predicate, joined
 from lance_sql.reads.scan.projection import Columns, OutputColumn
@@ -128,7 +129,7 @@ class Scan(Relation):
         if plan.residual is None or not rows:
             return FilterSample(share, is_free=True)
         # in this thread, as one batch: the rows are few
-        batch = [batches.Piece(plan.read.open(each.fragment), each.rows) for each in rows]
+        batch = [Piece(plan.read.open(each.fragment), each.rows) for each in rows]
         if not null_pages.answered(plan.read, batch).reads_filter:
             return FilterSample(share, is_free=True)
         passed = read(plan.read, batch)

@@ -16,16 +16,14 @@ from lance_sql.reads.scan.batches import (
     FEW_ROWS,
     FIRST_BATCH_ROWS,
     LARGEST_BATCH_BYTES,
-    Batch,
-    Piece,
     are_small,
-    cut,
     grouped,
     longest,
     rows_per_batch,
     stored_bytes,
 )
 from lance_sql.reads.scan.candidates import Candidates
+from lance_sql.reads.scan.pieces import Batch, Piece, cut
 from lance_sql.reads.scan.plan import MAX_PREFETCHED, ReadPlan
 from lance_sql.reads.scan.projection import Columns, OutputColumn
 from lance_sql.reads.scan.read_batch import read, record_batch

@@ -16,7 +16,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import pyarrow as pa
 
 from lance_sql.errors import InvalidArgument
-from lance_sql.reads.scan.batches import cut
+from lance_sql.reads.scan.pieces import cut
 from lance_sql.reads.scan.scanning import read_fragments
 from lance_sql.runtime.progress import Work
 from lance_sql.table import row_ids, row_versions, segments

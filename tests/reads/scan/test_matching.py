@@ -16,7 +16,7 @@ import lance_sql
 from lance_sql._kernels import ValueOrder
 from lance_sql.dataset import Dataset
 from lance_sql.format.layouts.matching import KEY_BYTES, KeyRange
-from lance_sql.reads.scan.batches import FragmentRun
+from lance_sql.reads.scan.pieces import FragmentRun
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.predicates import ColumnCondition, evaluate, from_sql, steps
 from lance_sql.reads.scan.stream import filter, runs

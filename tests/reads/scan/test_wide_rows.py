@@ -12,6 +12,7 @@ import pytest
 
 import lance_sql
 from lance_sql.reads.scan import batches
+from lance_sql.reads.scan.pieces import cut
 from lance_sql.values import row_ranges
 
 
@@ -49,6 +50,6 @@ def test_batches_of_long_texts_from_a_dictionary_are_short(file_version: Any, tm
 @pytest.mark.parametrize("most", [1, 3, 7, 100])
 def test_cutting_keeps_every_row_once(most: int) -> None:
     rows = row_ranges.from_sorted(row_ranges.expand(row_ranges.single(0, 40))[[0, 1, 2, 5, 9, 10, 11, 12, 30, 39]])
-    pieces = list(batches.cut(rows, most))
-    assert all(row_ranges.count(piece) <= most for piece in pieces)
-    assert [row for piece in pieces for row in row_ranges.expand(piece).tolist()] == row_ranges.expand(rows).tolist()
+    parts = list(cut(rows, most))
+    assert all(row_ranges.count(piece) <= most for piece in parts)
+    assert [row for piece in parts for row in row_ranges.expand(piece).tolist()] == row_ranges.expand(rows).tolist()

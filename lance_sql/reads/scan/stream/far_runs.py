@@ -23,8 +23,9 @@ from lance_sql import _kernels
 from lance_sql.format.file import ahead
 from lance_sql.format.file.column import Column
 from lance_sql.reads.scan import null_pages, read_ahead, read_shape, system_columns
-from lance_sql.reads.scan.batches import BATCH_ROWS, Cutting, FragmentRun, runs
+from lance_sql.reads.scan.batches import BATCH_ROWS, Cutting, runs
 from lance_sql.reads.scan.fragment_scans import FragmentScan
+from lance_sql.reads.scan.pieces import FragmentRun
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.projection import Columns, OutputColumn
 from lance_sql.reads.scan.stream.run_cache import PreparedRun

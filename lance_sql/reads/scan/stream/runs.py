@@ -26,8 +26,9 @@ from lance_sql.format.file.file_bytes import FileBytes
 from lance_sql.format.file.located_rows import InPages
 from lance_sql.format.file.open_column import Items
 from lance_sql.reads.scan import batches, null_pages, read_ahead
-from lance_sql.reads.scan.batches import Cutting, FragmentRun, runs_of
+from lance_sql.reads.scan.batches import Cutting, runs_of
 from lance_sql.reads.scan.fragment_scans import FragmentScan
+from lance_sql.reads.scan.pieces import FragmentRun
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.stream.evaluation import Evaluated, evaluated
 from lance_sql.reads.scan.stream.far_runs import FarRuns

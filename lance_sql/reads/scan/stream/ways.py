@@ -7,8 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from lance_sql.format.file.column_rows import why_python
 from lance_sql.reads.scan import null_pages
-from lance_sql.reads.scan.batches import Cutting, FragmentRun, runs
+from lance_sql.reads.scan.batches import Cutting, runs
 from lance_sql.reads.scan.fragment_scans import FragmentScan
+from lance_sql.reads.scan.pieces import FragmentRun
 from lance_sql.reads.scan.plan import ReadPlan
 from lance_sql.reads.scan.stream.runs import how, why_none
 

@@ -26,7 +26,7 @@ import lance_sql
 from lance_sql._kernels import ValueOrder
 from lance_sql.format.file.learned import LEARNED, LearnedKey, LearnedStatistics
 from lance_sql.format.file.zone_statistics import KeyKind, new_bounds
-from lance_sql.reads.scan import batches
+from lance_sql.reads.scan import batches, pieces
 from lance_sql.reads.scan.pruning.learned import LearnedZones
 from lance_sql.reads.scan.scan import Scan
 from lance_sql.store import file_statuses
@@ -616,7 +616,7 @@ def long(tmp_path: Path) -> lance_sql.Dataset:
     return table
 
 
-def runs_of(scan: Scan, batch_size: int | None = None) -> list[batches.FragmentRun]:
+def runs_of(scan: Scan, batch_size: int | None = None) -> list[pieces.FragmentRun]:
     return list(batches.runs(scan.plan.read, scan.plan.fragments(), batches.Cutting(batch_size)))
 
 
