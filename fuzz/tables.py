@@ -6,6 +6,7 @@ An input has the files of the table by their paths, and `num_rows` that a reader
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from tempfile import NamedTemporaryFile
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +15,10 @@ from fuzz.inputs import Values
 from fuzz.mutations import cuts, damage, data_file_cuts, is_legacy
 from lance_sql.dataset import Dataset
 from lance_sql.errors import LanceError
-from lance_sql.format.file import column_rows
+from lance_sql.format.file import column_rows, small_files
 from lance_sql.format.file.leaves import join
 from lance_sql.format.file.reader import FileReader
+from lance_sql.format.file.small_files import SmallFile
 from lance_sql.format.proto import table_pb2, transaction_pb2
 from lance_sql.format.schema import Field
 from lance_sql.store import ByteRange, MemoryStore
@@ -87,7 +89,8 @@ def read_metadata(values: Values) -> None:
 
 
 def read_opened(values: Values) -> None:
-    """Reads rows of columns that the kernels open together, and compares them with those that Python opens."""
+    """Reads rows of columns that the kernels open together, or read with their small files at once, and compares them
+    with those that are opened one by one."""
     snapshot, other = dataset_of(values).snapshot, dataset_of(values).snapshot
     fields = snapshot.manifest.schema.fields
     for fragment in snapshot.manifest.fragments:
@@ -104,6 +107,21 @@ def read_opened(values: Values) -> None:
                 except LanceError:
                     continue
                 assert same(array, expected).all(), f"column {field.name!r} has other values"
+        for field in fields:
+            at_once = _read_at_once(values, opened, field)
+            if at_once is not None:
+                expected = _opened_one_by_one(one_by_one, field, row_ranges.single(0, opened.num_rows))
+                assert same(at_once, expected).all(), f"column {field.name!r} has other values"
+
+
+def _read_at_once(values: Values, fragment: OpenFragment, field: Field) -> pa.Array | None:
+    """Reads a column together with opening its file, as scans read small files; None if that is not possible."""
+    for number, plain in FieldsToRead([field]).plain_columns(fragment.listed).items():
+        with NamedTemporaryFile(buffering=0) as file:
+            file.write(_bytes(values, f"data/{fragment.fragment.files[number].path}"))
+            (is_read,), arrays = small_files.read([SmallFile(file.name, fragment.num_rows, plain.columns)])
+            return plain.finished(arrays)[0] if is_read else None
+    return None
 
 
 class _OneByOne:

@@ -18,43 +18,40 @@ namespace {
 
 constexpr int64_t kFooterBytes = 40;
 constexpr int64_t kEntryBytes = 16;
+// The end of a file is read first: a whole file of this size.
+constexpr int64_t kTailBytes = 64 * 1024;
+// Parts of a file this close are read as one.
+constexpr int64_t kMostBetween = 16 * 1024;
 // Limit for the values of all files, as if each row had the longest one of those that it may share.
 constexpr int64_t kMostSharedBytes = 32 * 1024 * 1024;
 
-// The bytes of a file.
-struct Content {
-    std::unique_ptr<uint8_t[]> data;
-    size_t size = 0;
-
-    operator Bytes() const { return {data.get(), size}; }
-};
-
-// The bytes of a small file; nothing for a file that is larger, is missing, or is not a plain file.
 #ifdef _WIN32
-std::optional<Content> read_whole(const std::string&) { return std::nullopt; }
+bool read_at(const Descriptor&, int64_t, MutableBytes) { return false; }
 #else
-std::optional<Content> read_whole(const std::string& path) {
-    const Descriptor descriptor(path);
-    const std::optional<int64_t> file_size = descriptor.file_size();
-    if (!file_size || *file_size > kSmallFileBytes) return std::nullopt;
-    const auto size = static_cast<size_t>(*file_size);
-    Content content{std::make_unique_for_overwrite<uint8_t[]>(size), size};
-    size_t done = 0;
-    while (done < size) {
-        const ssize_t count = read(descriptor, content.data.get() + done, size - done);
-        if (count <= 0) return std::nullopt;
-        done += static_cast<size_t>(count);
+// Fills `out` with the bytes from `start` on.
+bool read_at(const Descriptor& descriptor, int64_t start, MutableBytes out) {
+    while (!out.empty()) {
+        const ssize_t count = pread(descriptor, out.data(), out.size(), start);
+        if (count <= 0) return false;
+        start += count;
+        out = out.subspan(static_cast<size_t>(count));
     }
-    return content;
+    return true;
 }
 #endif
 
-// A data file 2.1 or 2.2 in memory.
-class WholeFile {
+// A data file 2.1 or 2.2, of which parts are read into memory: its end, and the pages that are asked for.
+class SmallFile {
   public:
-    explicit WholeFile(Bytes content) : content_(content) {
-        require_input(content, kFooterBytes, "the footer");
-        const uint8_t* footer = content.data() + content.size() - kFooterBytes;
+    explicit SmallFile(const std::string& path) : descriptor_(path) {
+        const std::optional<int64_t> size = descriptor_.file_size();
+        if (!size || *size > kSmallFileBytes) fail("no small file");
+        size_ = *size;
+        content_ = std::make_unique_for_overwrite<uint8_t[]>(static_cast<size_t>(size_));
+        begin_ = size_;
+        read_from(std::max<int64_t>(0, size_ - kTailBytes));
+        if (size_ < kFooterBytes) fail("a file of ", size_, " bytes");
+        const uint8_t* footer = content_.get() + size_ - kFooterBytes;
         if (std::memcmp(footer + 36, "LANC", 4) != 0) fail("no data file");
         const auto major = load<uint16_t>(footer + 32);
         const auto minor = load<uint16_t>(footer + 34);
@@ -63,28 +60,83 @@ class WholeFile {
         global_buffers_ = table(load<uint64_t>(footer + 16), load<uint32_t>(footer + 24));
     }
 
-    int64_t size() const { return size_of(content_); }
-    int64_t num_rows() const { return num_rows_of_file(first_global_buffer()); }
     ColumnTable columns() const { return ColumnTable(columns_); }
 
-  private:
-    Bytes part(uint64_t position, uint64_t num_bytes) const {
-        if (position > content_.size() || num_bytes > content_.size() - position) fail("outside of the file");
-        return content_.subspan(position, num_bytes);
+    int64_t num_rows() {
+        require_input(global_buffers_, kEntryBytes, "the table of global buffers");
+        return num_rows_of_file(
+            part(load<uint64_t>(global_buffers_.data()), load<uint64_t>(global_buffers_.data() + 8)));
     }
 
-    Bytes table(uint64_t position, uint64_t count) const {
+    // Reads all pages of some columns.
+    KnownBytes read_pages(const uint8_t* column_indices, size_t num_columns) {
+        std::vector<std::pair<int64_t, int64_t>> ranges;
+        for (size_t i = 0; i < num_columns; ++i) {
+            const auto [start, end] = columns().entry(load<int64_t>(column_indices + 8 * i), size_);
+            const Bytes metadata = part(static_cast<uint64_t>(start), static_cast<uint64_t>(end - start));
+            for (const StoredPage& page : parse_column(metadata, size_).pages) {
+                for (size_t k = 0; k < page.buffers.size(); k += 2) {
+                    const int64_t page_end = std::min(page.buffers[k + 1], begin_);
+                    if (page.buffers[k] < page_end) ranges.emplace_back(page.buffers[k], page_end);
+                }
+            }
+        }
+        std::ranges::sort(ranges);
+        std::vector<std::pair<int64_t, int64_t>> joined;
+        for (const auto& [start, end] : ranges) {
+            if (!joined.empty() && start <= joined.back().second + kMostBetween) {
+                joined.back().second = std::max(joined.back().second, end);
+            } else {
+                joined.emplace_back(start, end);
+            }
+        }
+        if (!joined.empty() && joined.back().second + kMostBetween >= begin_) {
+            read_from(joined.back().first);
+            joined.pop_back();
+        }
+        KnownBytes known(size_);
+        known.add(begin_, bytes(begin_, size_));
+        for (const auto& [start, end] : joined) known.add(start, read(start, end));
+        return known;
+    }
+
+    // The whole file, of which only the parts that were read have values.
+    std::unique_ptr<uint8_t[]> content() && { return std::move(content_); }
+
+  private:
+    Bytes bytes(int64_t start, int64_t end) const { return {content_.get() + start, static_cast<size_t>(end - start)}; }
+
+    Bytes read(int64_t start, int64_t end) {
+        if (!read_at(descriptor_, start, {content_.get() + start, static_cast<size_t>(end - start)})) {
+            fail("a file that ends before byte ", end);
+        }
+        return bytes(start, end);
+    }
+
+    // Reads the bytes between `start` and those at the end that were read.
+    void read_from(int64_t start) {
+        if (start >= begin_) return;
+        read(start, begin_);
+        begin_ = start;
+    }
+
+    Bytes part(uint64_t position, uint64_t num_bytes) {
+        const auto size = static_cast<uint64_t>(size_);
+        if (position > size || num_bytes > size - position) fail("outside of the file");
+        read_from(static_cast<int64_t>(position));
+        return bytes(static_cast<int64_t>(position), static_cast<int64_t>(position + num_bytes));
+    }
+
+    Bytes table(uint64_t position, uint64_t count) {
         const Bytes entries = part(position, kEntryBytes * count);
-        if (entries.data() + entries.size() > content_.data() + content_.size() - kFooterBytes) fail("in the footer");
+        if (entries.data() + entries.size() > content_.get() + size_ - kFooterBytes) fail("in the footer");
         return entries;
     }
 
-    Bytes first_global_buffer() const {
-        require_input(global_buffers_, kEntryBytes, "the table of global buffers");
-        return part(load<uint64_t>(global_buffers_.data()), load<uint64_t>(global_buffers_.data() + 8));
-    }
-
-    Bytes content_;
+    Descriptor descriptor_;
+    int64_t size_ = 0;
+    int64_t begin_ = 0;  // of the end of the file that was read
+    std::unique_ptr<uint8_t[]> content_;
     Bytes columns_;
     Bytes global_buffers_;
 };
@@ -100,12 +152,12 @@ class WholeRange {
 };
 
 // Appends all rows of a column.
-void append(const OpenColumn& column, Bytes content, ColumnBuilder& out) {
+void append(const OpenColumn& column, const uint8_t* content, ColumnBuilder& out) {
     for (const OpenPage& page : column.pages) {
         const auto i = static_cast<size_t>(page.number);
         const int64_t num_rows = column.row_starts[i + 1] - column.row_starts[i];
         const WholeRange rows(num_rows);
-        const Bytes data = content.subspan(static_cast<size_t>(page.start), static_cast<size_t>(page.end - page.start));
+        const Bytes data(content + page.start, static_cast<size_t>(page.end - page.start));
         const PageBytes bytes{data, 0, std::nullopt};
         const int64_t before = out.num_rows();
         page.reader->require_bytes(bytes, num_rows);
@@ -144,7 +196,7 @@ int64_t shared_bytes(const OpenColumn& column) {
 
 // A file in memory with the columns that are wanted.
 struct OpenFile {
-    Content content;
+    std::unique_ptr<uint8_t[]> content;
     int64_t num_rows;
     std::vector<OpenColumn> columns;
     int64_t shared_bytes = 0;
@@ -153,14 +205,11 @@ struct OpenFile {
 // Nothing for a file that is left to the caller. most_shared: limit for `shared_bytes`
 std::optional<OpenFile> open_file(const std::string& path, int64_t num_rows, const std::vector<ColumnType>& types,
                                   const uint8_t* column_indices, int64_t most_shared) {
-    std::optional<Content> content = read_whole(path);
-    if (!content) return std::nullopt;
-    OpenFile open{std::move(*content), num_rows, {}};
+    OpenFile open{nullptr, num_rows, {}};
     try {
-        const WholeFile file(open.content);
+        SmallFile file(path);
         if (file.num_rows() != num_rows) return std::nullopt;
-        KnownBytes known(file.size());
-        known.add(0, open.content);
+        const KnownBytes known = file.read_pages(column_indices, types.size());
         // The content is kept as long as the columns, which may look into it.
         ColumnOpener opener(known, file.columns(), num_rows);
         const WholeRange rows(num_rows);
@@ -172,6 +221,7 @@ std::optional<OpenFile> open_file(const std::string& path, int64_t num_rows, con
             if (open.shared_bytes > most_shared) return std::nullopt;
             open.columns.push_back(std::move(*column));
         }
+        open.content = std::move(file).content();
     } catch (const std::invalid_argument&) {
         return std::nullopt;
     }
@@ -189,7 +239,7 @@ bool make_columns(std::vector<std::optional<OpenFile>>& files, const std::vector
         for (std::optional<OpenFile>& file : files) {
             if (!file) continue;
             try {
-                append(file->columns[i], file->content, builder);
+                append(file->columns[i], file->content.get(), builder);
             } catch (const std::invalid_argument&) {
                 file.reset();
                 return false;

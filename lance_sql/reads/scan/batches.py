@@ -273,7 +273,7 @@ def is_light(plan: ReadPlan, batch: Batch) -> bool:
 def grouped(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Iterator[Batch]:
     """Groups pieces into batches, joining short ones with their neighbors.
 
-    most_rows: of a batch with several pieces
+    most_rows: of the first batch, if it has several pieces
     """
     batch: list[Piece] = []
     num_rows = num_bytes = 0
@@ -283,6 +283,7 @@ def grouped(pieces: Iterable[Piece], most_rows: int = FIRST_BATCH_ROWS) -> Itera
         if batch and (is_full or len(batch) == PIECES_TOGETHER or not _are_read_alike(batch[-1], piece)):
             yield batch
             batch, num_rows, num_bytes = [], 0, 0
+            most_rows = max(most_rows, BATCH_ROWS)
         batch.append(piece)
         num_rows += piece.num_rows
         num_bytes += size
