@@ -7,6 +7,8 @@ include `Snapshot.token`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -35,6 +37,29 @@ def read(store: Store, path: str, table: str) -> tuple[CommitId, ReadSections]:
     """
     outline, sections = manifest.read_outline(store, path, table)
     return commit_id_of(outline), sections
+
+
+@contextmanager
+def sections(snapshot: Snapshot, section: int | None) -> Iterator[ReadSections | None]:
+    """Reads a section of the manifest file in the block, and checks that it is still of the commit of the version. A
+    remote manifest is read again, in a request that also returns most sections.
+
+    section: its offset; None without one
+    returns: the sections read with the manifest
+    raises: VersionNotFound if the manifest was replaced, or is gone
+    """
+    known = None
+    try:
+        if section is not None and snapshot.store.identity(snapshot.manifest_path) is None:
+            commit_id, known = read(snapshot.store, snapshot.manifest_path, snapshot.name)
+            if commit_id != snapshot.commit_id:
+                raise replaced(snapshot.label, snapshot.branch)
+        yield known
+    except CorruptFile:
+        check(snapshot)
+        raise
+    if section is not None and (known is None or section < known.start):
+        check(snapshot)
 
 
 def check(snapshot: Snapshot) -> None:

@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import os
 from datetime import date, datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 from lance_sql.errors import CorruptFile, LanceError, TableNotFound, VersionNotFound
 from lance_sql.format.file.learned import Learning
 from lance_sql.runtime import observing
-from lance_sql.store import LocalStore, Store
+from lance_sql.store import Store
 from lance_sql.store.access import Access
 from lance_sql.table import address, location, versions
 from lance_sql.table.files import LEARNS
-from lance_sql.table.recent_snapshots import Key, RecentSnapshots
-from lance_sql.table.snapshot import Snapshot, read_manifest
+from lance_sql.table.snapshot import RECENT, Snapshot
 from lance_sql.table.version_names import split_name
 from lance_sql.table.versions import VersionFile, VersionLike
 from lance_sql.values.local_paths import place_text
-
-_RECENT: Final[RecentSnapshots[Snapshot]] = RecentSnapshots()
 
 
 def open_snapshot(
@@ -69,11 +66,7 @@ def _open(
     root, main, store, found_branch, file, is_latest = location.locate(
         text, version=version, tag=tag, branch=branch, as_of=as_of, access=access
     )
-    key = _key(root, store, found_branch, file, access, use_indices, learning)
-    recent = _RECENT.get(key) if key is not None else None
-    if recent is not None:
-        return recent
-    snapshot = Snapshot(
+    snapshot = Snapshot.shared(
         root,
         main,
         store,
@@ -82,7 +75,6 @@ def _open(
         access=access,
         use_indices=use_indices,
         learning=learning,
-        earlier=_RECENT.neighbor(key) if key is not None else None,
     )
     try:
         of_branch = snapshot.manifest.branch is not None and found_branch is None
@@ -105,8 +97,6 @@ def _open(
             use_indices=use_indices,
             learning=learning,
         )
-    if key is not None:
-        _RECENT.keep(key, snapshot)
     return snapshot
 
 
@@ -135,29 +125,10 @@ def open_named(uri: str | os.PathLike[str], **options: Any) -> Snapshot:
         return open_snapshot(uri, **options)
 
 
-def _key(
-    uri: str,
-    store: Store,
-    branch: str | None,
-    file: VersionFile,
-    access: Access,
-    use_indices: bool,
-    learning: Learning,
-) -> Key | None:
-    """Returns the cache key of a snapshot; None if it is never cached."""
-    # learned statistics of a folder are saved when the version is no longer in use; on Windows, mapped files cannot
-    # be removed
-    if not isinstance(store, LocalStore) or learning.folder is not None or os.name != "posix":
-        return None
-    if access.identity is None:
-        return None
-    return Key((uri, store.root, branch, access, use_indices, learning), file.path)
-
-
 def close_unused() -> None:
     """Closes the versions that are cached for the next open. Until then, mapped files that were removed still take
     space on disk."""
-    _RECENT.clear()
+    RECENT.clear()
 
 
 def list_snapshots(
@@ -189,7 +160,7 @@ def _newest_readable(store: Store, damaged: VersionFile, table: str) -> str:
     older = [file for file in versions.list_versions(store) if file.version < damaged.version]
     for file in reversed(older[-10:]):
         try:
-            read_manifest(store, file, table)
+            versions.read_manifest(store, file, table)
         except LanceError:
             continue
         return f". The newest version whose manifest can be read is {file.version}"

@@ -1,22 +1,25 @@
 """Cache of recently opened versions.
 
-A query that names a table by its path opens it each time, for example in a script that runs repeatedly. Content
-read from a version (footers, pages, row ids, indices) and values derived from it stay valid as long as none of the
-files has changed.
+A query that names a table by its path opens it each time, for example in a script that runs repeatedly, and a service
+asks a handle for the newest version before each answer. Content read from a version (footers, pages, row ids, indices)
+and values derived from it stay valid as long as none of the files has changed.
 
-    arguments of open_snapshot    -->    the snapshot, if every file that it has read is unchanged
+    a version, and how it is opened    -->    the snapshot, if every file that it has read is unchanged
 
 Another version of the same place starts with the open indices of the last one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import os
+from collections.abc import Callable, Hashable
 from threading import Lock
 from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
+from lance_sql.format.file.learned import Learning
 from lance_sql.runtime import caches
 from lance_sql.store import LocalStore, Store
+from lance_sql.store.access import Access
 
 MOST_SNAPSHOTS: Final = 16
 
@@ -40,7 +43,7 @@ class Reusable(Protocol):
 
 
 class Key(NamedTuple):
-    """The version that arguments of `open_snapshot` name.
+    """A version.
 
     place: a branch of a table, and how it is opened
     manifest_path: of the version
@@ -48,6 +51,27 @@ class Key(NamedTuple):
 
     place: Hashable
     manifest_path: str
+
+    @classmethod
+    def of(
+        cls,
+        root: str,
+        store: Store,
+        manifest_path: str,
+        *,
+        branch: str | None,
+        access: Access,
+        use_indices: bool,
+        learning: Learning,
+    ) -> Key | None:
+        """Returns the key of a snapshot; None if it is never cached. Arguments as for `Snapshot`."""
+        # learned statistics of a folder are saved when the version is no longer in use; on Windows, mapped files cannot
+        # be removed
+        if not isinstance(store, LocalStore) or learning.folder is not None or os.name != "posix":
+            return None
+        if access.identity is None:
+            return None
+        return cls((root, store.root, branch, access, use_indices, learning), manifest_path)
 
 
 S = TypeVar("S", bound=Reusable)
@@ -73,31 +97,38 @@ class RecentSnapshots(Generic[S]):
         # from the least recently used to the most
         self._snapshots: dict[Key, S] = {}
 
-    def get(self, key: Key) -> S | None:
-        """Returns the snapshot, if it is equal to one opened now."""
-        snapshot = self._snapshots.get(key)
-        if snapshot is None:
-            return None
-        stores = _local_stores(snapshot)
-        if stores is None or not all(store.is_as_read() for store in stores):
-            return None
-        with self._lock:
-            if self._snapshots.get(key) is snapshot:
-                self._snapshots[key] = self._snapshots.pop(key)
-        return snapshot
+    def get_or_make(self, key: Key | None, make: Callable[[S | None], S]) -> S:
+        """Returns the cached snapshot, if it is equal to one opened now, or one that is made. Threads that ask at the
+        same time get the same one.
 
-    def neighbor(self, key: Key) -> S | None:
-        """Returns the snapshot of the same place that was opened last, current or not; None without any."""
+        key: None for a snapshot that is not cached
+        make: given the snapshot of the same place that was opened last, current or not; None without any
+        """
+        if key is None:
+            return make(None)
+        before = self._snapshots.get(key)
+        stores = _local_stores(before) if before is not None else None
+        if before is None or stores is None or not all(store.is_as_read() for store in stores):
+            return self._keep(key, make(self._neighbor(key)), before)
+        with self._lock:
+            if self._snapshots.get(key) is before:
+                self._snapshots[key] = self._snapshots.pop(key)
+        return before
+
+    def _neighbor(self, key: Key) -> S | None:
         for each, snapshot in reversed(list(self._snapshots.items())):
             if each.place == key.place:
                 return snapshot
         return None
 
-    def keep(self, key: Key, snapshot: S) -> None:
-        """Caches a snapshot that was just opened."""
+    def _keep(self, key: Key, snapshot: S, before: S | None) -> S:
+        """Caches a snapshot in place of the one before, unless another thread has just done so."""
         # freeing snapshots may run Python code, which must not need the lock
         dropped: list[S] = []
         with self._lock:
+            now = self._snapshots.get(key)
+            if now is not None and now is not before:
+                return now
             num_bytes = num_mapped = 0
             for number, (older, each) in enumerate(reversed(list(self._snapshots.items())), start=1):
                 num_bytes += each.num_bytes
@@ -106,6 +137,7 @@ class RecentSnapshots(Generic[S]):
                 if older == key or number >= self._most_snapshots or not has_room:
                     dropped.append(self._snapshots.pop(older))
             self._snapshots[key] = snapshot
+        return snapshot
 
     def usage(self) -> caches.Usage:
         """Returns the usage of the cache. Bytes are counted by the caches of each snapshot."""

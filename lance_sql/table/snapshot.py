@@ -8,27 +8,27 @@ A snapshot never changes. It caches deletions and metadata, which scans of the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
+from copy import copy
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, Final
 
 from lance_sql.errors import CorruptFile, at
 from lance_sql.format.file.learned import Learning
 from lance_sql.runtime.cached_property import cached_property
 from lance_sql.store import LocalStore, Store
 from lance_sql.store.access import Access
-from lance_sql.table import identity, indices, location, manifest, refs, transactions, versions
+from lance_sql.table import identity, indices, location, refs, transactions, versions
 from lance_sql.table.files import LEARNS, FileLocation, TableFiles
 from lance_sql.table.fragment import Fragment
 from lance_sql.table.identity import CommitId, commit_id_of
 from lance_sql.table.indices import IndexSegment
 from lance_sql.table.manifest import Manifest
-from lance_sql.table.manifest_file import ReadSections
 from lance_sql.table.open_fragment import OpenFragment
 from lance_sql.table.open_fragments import OpenFragments
 from lance_sql.table.open_indices import OpenIndices
+from lance_sql.table.recent_snapshots import Key, RecentSnapshots
 from lance_sql.table.refs import Ref
 from lance_sql.table.transactions import RecordedTransaction
 from lance_sql.table.version_infos import VersionInfo, version_info
@@ -83,10 +83,29 @@ class Snapshot:
         self._indices: tuple[IndexSegment, ...] | None = None
         self._open_indices: OpenIndices | None = None
         # of another version, until this one opens its own
-        self._earlier_indices: OpenIndices | None = (
-            None if earlier is None else earlier._open_indices or earlier._earlier_indices
-        )
+        self._earlier_indices: OpenIndices | None = None if earlier is None else earlier._indices_at_hand
         self._lock = Lock()
+
+    @classmethod
+    def shared(
+        cls, uri: str, main: Store, store: Store, file: VersionFile, *, asked: Snapshot | None = None, **opened_as: Any
+    ) -> Snapshot:
+        """Returns a version that all who open it share: one that is open, if its files are unchanged.
+
+        asked: another version, which has the stores
+        """
+        key = Key.of(uri, store, file.path, **opened_as)
+
+        def make(neighbor: Snapshot | None) -> Snapshot:
+            own_main, own = main, store
+            if key is not None and asked is not None:
+                # it stays open as long as the files of this version alone are unchanged
+                own_main = copy(main)
+                own = own_main if store is main else copy(store)
+            has_indices = neighbor is not None and neighbor._indices_at_hand is not None
+            return cls(uri, own_main, own, file, **opened_as, earlier=neighbor if has_indices else asked)
+
+        return RECENT.get_or_make(key, make)
 
     def __reduce__(self) -> tuple[Callable[..., Snapshot], tuple[Any, ...]]:
         commit_id = self._commit_id if self._manifest is None else self.commit_id
@@ -174,7 +193,7 @@ class Snapshot:
                     self._mark = self._mark_of(self._file)
                     try:
                         with at(table=self.label):
-                            read = read_manifest(self.store, self._file, self.name)
+                            read = versions.read_manifest(self.store, self._file, self.name)
                     except CorruptFile as error:
                         if self._commit_id is not None:
                             identity.check(self)
@@ -232,6 +251,11 @@ class Snapshot:
             return self._open_fragments
 
     @property
+    def _indices_at_hand(self) -> OpenIndices | None:
+        """The open indices of this version, or of one before it."""
+        return self._open_indices or self._earlier_indices
+
+    @property
     def open_indices(self) -> OpenIndices:
         """Opened index segments of the version, shared by all readers.
 
@@ -258,7 +282,9 @@ class Snapshot:
         file = versions.newest(self.store)
         if file is None:
             raise identity.ended(self, f": {self.store.uri} has no versions")
-        return self._at(file)
+        if file.path == self._file.path and self.is_still(file):
+            return self
+        return Snapshot.shared(*self._stores, file, asked=self, **self._opened_as)
 
     def is_still(self, file: VersionFile) -> bool:
         """Whether a version that was just listed is this one. A table that was dropped and written again reuses
@@ -341,7 +367,7 @@ class Snapshot:
         raises: CorruptFile; VersionNotFound if another commit has its number now
         """
         section = self.manifest.transaction_section
-        with self._of_this_commit(section) as known, at(table=self.label):
+        with identity.sections(self, section) as known, at(table=self.label):
             return transactions.read(self.store, self.manifest_path, self.manifest, known)
 
     def indices(self) -> tuple[IndexSegment, ...]:
@@ -351,32 +377,10 @@ class Snapshot:
         """
         if self._indices is None:
             section = self.manifest.index_section
-            with self._of_this_commit(section) as known, at(table=self.label):
+            with identity.sections(self, section) as known, at(table=self.label):
                 read = indices.read(self.store, self.manifest_path, self.manifest, known)
             self._indices = read
         return self._indices
-
-    @contextmanager
-    def _of_this_commit(self, section: int | None) -> Iterator[ReadSections | None]:
-        """Reads a section of the manifest file in the block, and checks that it is still of this commit. A remote
-        manifest is read again, in a request that also returns most sections.
-
-        section: its offset; None without one
-        returns: the sections read with the manifest
-        raises: VersionNotFound if the manifest was replaced, or is gone
-        """
-        known = None
-        try:
-            if section is not None and self.store.identity(self.manifest_path) is None:
-                commit_id, known = identity.read(self.store, self.manifest_path, self.name)
-                if commit_id != self.commit_id:
-                    raise identity.replaced(self.label, self.branch)
-            yield known
-        except CorruptFile:
-            identity.check(self)
-            raise
-        if section is not None and (known is None or section < known.start):
-            identity.check(self)
 
     def tags(self) -> dict[str, Ref]:
         """Returns the table's current tags."""
@@ -387,11 +391,5 @@ class Snapshot:
         return refs.branches(self._main)
 
 
-def read_manifest(store: Store, file: VersionFile, table: str) -> Manifest:
-    """Reads the manifest of a version, and checks its number against that of its file.
-
-    raises: CorruptFile, UnsupportedFeature
-    """
-    read = manifest.read(store, file.path, table, size=file.size)
-    versions.check_version(read.version, file)
-    return read
+RECENT: Final[RecentSnapshots[Snapshot]] = RecentSnapshots()
+"""The versions that were opened last."""

@@ -207,3 +207,13 @@ def as_ranges(versions: Sequence[int]) -> str:
         start = version if start is None else start
         previous = version
     return f"version{'s' * (len(versions) != 1)} {', '.join(parts)}"
+
+
+def read_manifest(store: Store, file: VersionFile, table: str) -> manifest.Manifest:
+    """Reads the manifest of a version, and checks its number against that of its file.
+
+    raises: CorruptFile, UnsupportedFeature
+    """
+    read = manifest.read(store, file.path, table, size=file.size)
+    check_version(read.version, file)
+    return read

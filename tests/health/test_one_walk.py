@@ -14,7 +14,7 @@ from lance_sql.cli.main import main
 from lance_sql.health.lineage_audit.faults import Kind
 from lance_sql.store import Store, checksums
 from lance_sql.store.checksums import Checksum
-from lance_sql.table import compared_files, snapshot
+from lance_sql.table import compared_files, versions
 from lance_sql.table.versions import VersionFile
 from tests.health.lineage_audit.test_faults import last, one_more, planted, set_created
 
@@ -56,7 +56,7 @@ def test_the_text_has_both_parts(table: Path, wrong: Path) -> None:
 
 def test_each_version_and_file_is_read_once(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read: Counter[str] = Counter()
-    read_manifest, differences = snapshot.read_manifest, checksums.differences
+    read_manifest, differences = versions.read_manifest, checksums.differences
 
     def counted_manifest(store: Store, file: VersionFile, *args: object) -> object:
         read[file.path] += 1
@@ -66,7 +66,7 @@ def test_each_version_and_file_is_read_once(table: Path, monkeypatch: pytest.Mon
         read[path] += 1
         return differences(store, path, checksum)
 
-    monkeypatch.setattr(snapshot, "read_manifest", counted_manifest)
+    monkeypatch.setattr(versions, "read_manifest", counted_manifest)
     monkeypatch.setattr(compared_files, "differences", counted_differences)
     report = lance_sql.verify(table, deep=True, lineage=True)
     assert report.is_healthy

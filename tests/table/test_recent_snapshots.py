@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyarrow as pa
@@ -18,8 +19,9 @@ from lance_sql.dataset import Dataset
 from lance_sql.errors import CorruptFile, LanceError
 from lance_sql.runtime import caches
 from lance_sql.store import LocalStore, MemoryStore, Store, file_statuses
-from lance_sql.table import open_snapshot, table_folders
+from lance_sql.table import table_folders
 from lance_sql.table.recent_snapshots import Key, RecentSnapshots
+from lance_sql.table.snapshot import RECENT
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="versions are opened anew on this system")
 
@@ -28,7 +30,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="versions are opened 
 def exact_clock(monkeypatch: pytest.MonkeyPatch) -> None:
     """The file system's clock tells all changes apart, so that nobody has to wait until files are old."""
     monkeypatch.setattr(file_statuses, "_is_settled", lambda status: True)
-    monkeypatch.setattr(open_snapshot, "_RECENT", RecentSnapshots())
+    RECENT.clear()
 
 
 @pytest.fixture
@@ -200,40 +202,83 @@ class Opened:
         return cls(num_bytes, (LocalStore(folder),))
 
 
+class MadeError(Exception):
+    """Another snapshot would be made."""
+
+    def __init__(self, neighbor: Opened | None) -> None:
+        self.neighbor = neighbor
+
+
+def _make(neighbor: Opened | None) -> Opened:
+    raise MadeError(neighbor)
+
+
+def cached(recent: RecentSnapshots[Opened], key: Key) -> Opened | None:
+    try:
+        return recent.get_or_make(key, _make)
+    except MadeError:
+        return None
+
+
+def neighbor(recent: RecentSnapshots[Opened], key: Key) -> Opened | None:
+    with pytest.raises(MadeError) as made:
+        recent.get_or_make(key, _make)
+    return made.value.neighbor
+
+
+def keep(recent: RecentSnapshots[Opened], key: Key, opened: Opened) -> None:
+    assert recent.get_or_make(key, lambda _: opened) is opened
+
+
 def test_as_many_are_kept_as_there_is_room_for(tmp_path: Path) -> None:
     recent = RecentSnapshots[Opened](most_snapshots=3, most_bytes=100)
     opened = [Opened.below(tmp_path) for _ in range(5)]
     for number in range(4):
-        recent.keep(key(number), opened[number])
-    assert [recent.get(key(number)) for number in range(4)] == [None, *opened[1:4]]
+        keep(recent, key(number), opened[number])
+    assert [cached(recent, key(number)) for number in range(4)] == [None, *opened[1:4]]
     # the newest may be large
     opened[3].num_bytes = 1000
-    assert recent.get(key(3)) is opened[3]
-    recent.keep(key(4), opened[4])
-    assert [recent.get(key(number)) for number in range(5)] == [None, None, None, None, opened[4]]
+    assert cached(recent, key(3)) is opened[3]
+    keep(recent, key(4), opened[4])
+    assert [cached(recent, key(number)) for number in range(5)] == [None, None, None, None, opened[4]]
     assert recent.usage() == caches.Usage(1, None, 3, None)
     recent.clear()
-    assert recent.get(key(4)) is None
+    assert cached(recent, key(4)) is None
 
 
 def test_stores_without_identities_have_no_recent_snapshots(tmp_path: Path) -> None:
     recent = RecentSnapshots[Opened]()
     for number, opened in enumerate([Opened(1), Opened(1, (LocalStore(tmp_path), MemoryStore({})))]):
-        recent.keep(key(number), opened)
-        assert recent.get(key(number)) is None
+        keep(recent, key(number), opened)
+        assert cached(recent, key(number)) is None
 
 
 def test_the_neighbor_is_the_last_one_of_the_same_place(tmp_path: Path) -> None:
     recent = RecentSnapshots[Opened]()
     opened = [Opened.below(tmp_path) for _ in range(3)]
     for number in range(2):
-        recent.keep(key(number), opened[number])
-    recent.keep(Key("another table", key(2).manifest_path), opened[2])
-    assert recent.neighbor(key(2)) is opened[1]
-    assert recent.neighbor(key(1)) is opened[1]
-    assert recent.get(key(0)) is opened[0]
-    assert recent.neighbor(key(2)) is opened[0]
-    assert recent.neighbor(Key("a third table", "")) is None
+        keep(recent, key(number), opened[number])
+    keep(recent, Key("another table", key(2).manifest_path), opened[2])
+    assert neighbor(recent, key(2)) is opened[1]
+    assert cached(recent, key(0)) is opened[0]
+    assert neighbor(recent, key(2)) is opened[0]
+    assert neighbor(recent, Key("a third table", "")) is None
+
+
+def test_the_newest_version_is_shared_by_all_handles(path: Path) -> None:
+    handles = [lance_sql.open(path) for _ in range(8)]
+    lance_sql.write(pa.table({"x": [5], "s": ["new"]}), path, mode="append")
+    with ThreadPoolExecutor(8) as threads:
+        newest = list(threads.map(lambda handle: handle.latest().snapshot, handles))
+    assert {id(each) for each in newest} == {id(lance_sql.open(path).snapshot)}
+    assert handles[0].latest().snapshot is newest[0]
+    assert len(read(handles[0].latest())) == len(read(handles[0])) + 1
+    # a table that is written again has the same version, of another commit
+    shutil.rmtree(path)
+    for number in range(newest[0].version):
+        lance_sql.write(pa.table({"x": [number], "s": [""]}), path, mode="append" if number else "create")
+    assert handles[0].latest().snapshot is not newest[0]
+    assert handles[0].latest().to_table()["x"].to_pylist() == list(range(newest[0].version))
 
 
 def test_it_is_let_go_of_with_all_else(path: Path) -> None:
@@ -246,14 +291,14 @@ _FORKED = """
 import os, sys
 import lance_sql
 from lance_sql.store import file_statuses
-from lance_sql.table import open_snapshot
+from lance_sql.table.snapshot import RECENT
 
 file_statuses._is_settled = lambda status: True
 expected = lance_sql.open(sys.argv[1]).to_table()
-assert open_snapshot._RECENT.usage().entries == 1
+assert RECENT.usage().entries == 1
 child = os.fork()
 if child == 0:
-    is_right = open_snapshot._RECENT.usage().entries == 0 and lance_sql.open(sys.argv[1]).to_table().equals(expected)
+    is_right = RECENT.usage().entries == 0 and lance_sql.open(sys.argv[1]).to_table().equals(expected)
     os._exit(0 if is_right else 1)
 assert os.waitpid(child, 0)[1] == 0
 """
@@ -269,9 +314,9 @@ def test_removed_files_leave_the_disk(path: Path) -> None:
     ]
     for remove in removals:
         lance_sql.open(path)
-        assert open_snapshot._RECENT.usage().entries
+        assert RECENT.usage().entries
         remove()
-        assert open_snapshot._RECENT.usage().entries == 0
+        assert RECENT.usage().entries == 0
 
 
 def test_a_forked_process_opens_its_own(path: Path) -> None:
@@ -286,6 +331,6 @@ def test_few_files_stay_mapped(tmp_path: Path) -> None:
     for number, store in enumerate(stores):
         for name in ("a", "b"):
             store.mapped(name)
-        recent.keep(key(number), Opened(1, (store,)))
+        keep(recent, key(number), Opened(1, (store,)))
     # the newest, which is not counted, and one more
-    assert [recent.get(key(number)) is not None for number in range(4)] == [False, False, True, True]
+    assert [cached(recent, key(number)) is not None for number in range(4)] == [False, False, True, True]
