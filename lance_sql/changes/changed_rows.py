@@ -59,7 +59,6 @@ class RowSelection:
 
     @cached_property
     def num_rows(self) -> int:
-        """Number of rows."""
         return row_ranges.count(self._ranges)
 
     @cached_property

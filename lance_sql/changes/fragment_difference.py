@@ -71,12 +71,10 @@ class ComparedVersion:
             concurrently([each.load_deletions for each in opened], self.files.concurrency)
 
     def live(self, fragment: Fragment) -> RowRanges:
-        """Returns the live rows of a fragment of the version."""
         return row_ranges.without(row_ranges.single(0, self.open(fragment).num_rows), self.deleted(fragment))
 
     @property
     def fragments(self) -> Fragments:
-        """Fragments of the version."""
         return self.snapshot.manifest.fragments if self.snapshot is not None else Fragments.of(())
 
 

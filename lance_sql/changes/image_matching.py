@@ -31,7 +31,6 @@ class Pairs:
 
     @property
     def num_rows(self) -> int:
-        """Number of pairs."""
         return len(self.at_old)
 
     @property
@@ -46,7 +45,6 @@ class Pairs:
 
     @property
     def ids(self) -> U64:
-        """Row id of each pair."""
         return self.old.ids[self.at_old]
 
     def where(self, mask: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Pairs:

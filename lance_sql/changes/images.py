@@ -59,9 +59,7 @@ class FeedValues(Protocol):
     """Columns that describe the change of rows. Row ids are arrays uint64[n]."""
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
-        ...
+    def names(self) -> tuple[str, ...]: ...
 
     @property
     def constant(self) -> tuple[str, ...]:

@@ -126,7 +126,6 @@ class Fragment:
 
     @property
     def without_deletions(self) -> Fragment:
-        """The fragment with all of its rows."""
         if self.deletion_file is None:
             return self
         # `dataclasses.replace` takes several times as long, and this runs for every change of a version

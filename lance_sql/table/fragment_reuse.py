@@ -57,7 +57,6 @@ class Transition:
     ends: I64
 
     def size(self, destination: int) -> int:
-        """Returns the number of rows of a destination."""
         index = self.destinations.index(destination)
         return int(self.ends[index] - (self.ends[index - 1] if index else 0))
 

@@ -80,7 +80,6 @@ class Fragments(Sequence[Fragment]):
 
     @cached_property
     def distinct_ids(self) -> frozenset[int]:
-        """Ids of all fragments."""
         return frozenset(self.ids)
 
     @cached_property
@@ -122,7 +121,6 @@ class Fragments(Sequence[Fragment]):
         return int(np.add.reduce(counts))
 
     def have_deletions(self) -> bool:
-        """Whether a fragment has a deletion file."""
         return bool(self.table.have_deletions.any())
 
     def have_hidden_columns(self) -> bool:

@@ -60,7 +60,6 @@ class ListedFiles:
         return self._numbers.get(field_id)
 
     def has_column(self, field_id: int) -> bool:
-        """Whether a file has a column for a field."""
         number = self.file_number(field_id)
         return number is not None and self.files[number].has_column(field_id)
 

@@ -68,7 +68,6 @@ class OpenFragment:
 
     @property
     def id(self) -> int:
-        """Id of the fragment."""
         return self.fragment.id
 
     @cached_property
@@ -110,7 +109,6 @@ class OpenFragment:
 
     @cached_property
     def listed(self) -> ListedFiles:
-        """Columns of its files."""
         return listed(self.fragment.files)
 
     @cached_property

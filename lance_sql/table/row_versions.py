@@ -142,6 +142,5 @@ def concatenate(parts: Sequence[RowVersions]) -> RowVersions:
 
 
 def constant(num_rows: int, version: int = DEFAULT_VERSION) -> RowVersions:
-    """Returns one version for all rows."""
     num_runs = 1 if num_rows else 0
     return RowVersions(np.full(num_runs, version, np.uint64), np.full(num_runs, num_rows, np.int64))

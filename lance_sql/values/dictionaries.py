@@ -134,7 +134,6 @@ class Items:
         return None
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Records the items of rows."""
         for column, number, array in self._dictionaries(batch):
             key = column, number
             if not self._is_known(key, array.dictionary):

@@ -104,7 +104,6 @@ _OTHER: Final = Kind(Family.OTHER)
 
 
 def kind(type: pa.DataType) -> Kind:
-    """Returns the kind of a type."""
     return KINDS.get(type.id, _OTHER)
 
 

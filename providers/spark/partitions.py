@@ -15,9 +15,7 @@ _ROWS_PER_PARTITION: Final = 4 * 1024 * 1024
 class Task(Protocol):
     """A part of a scan for a worker. Picklable."""
 
-    def to_reader(self) -> Iterable[pa.RecordBatch]:
-        """Returns its rows."""
-        ...
+    def to_reader(self) -> Iterable[pa.RecordBatch]: ...
 
 
 class LancePartition(InputPartition):

@@ -180,7 +180,6 @@ class LanceStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             )
 
     def _stored_scan(self, dataset: Dataset) -> Scan:
-        """Scans the stored columns."""
         described = {field.name for field in self._empty_feed(dataset).feed_fields}
         return dataset.scan([name for name in self._schema.names if name not in described], self._options.filter)
 

@@ -292,7 +292,6 @@ def literal(value: Any) -> str:
 
 
 def as_table(rules: Mapping[str, Rule]) -> pa.Table:
-    """Returns a table with one row for each rule."""
     listed = list(rules.values())
     return pa.table(
         {

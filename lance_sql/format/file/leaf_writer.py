@@ -99,7 +99,6 @@ def _encode(leaf: Field, shape: Shape, shredded: Shredded, rules: PageRules) -> 
 
 
 def _row_of(leaf: Shredded, shape: Shape, first_row: int, item: int) -> int:
-    """Returns the row of an item of the leaf."""
     entry = item
     if leaf.marks is not None and shape.hidden_to:
         entry = int(np.flatnonzero(shredding.owns_item(leaf.marks, shape.hidden_to))[item])

@@ -303,11 +303,9 @@ class OpenColumn:
 
     @property
     def num_rows(self) -> int:
-        """Number of rows of the file."""
         return int(self._row_starts[-1])
 
     def first_row(self, page: int) -> int:
-        """Returns the first row of the page."""
         return int(self._row_starts[page])
 
     def test(self, test: ValueTest, pages: Sequence[int]) -> _kernels.ColumnTest | None:

@@ -78,7 +78,6 @@ def read_apart(file: FileBytes, columns: Sequence[ReaderRows], where: Where) -> 
 
 
 def _joined(parts: PageParts) -> PageParts:
-    """Joins the parts of each page."""
     if len({part.page for part in parts}) == len(parts):
         return parts
     joined: PageParts = []

@@ -247,7 +247,6 @@ class _Entries:
         return np.flatnonzero(owns_item(self.marks, self.hidden_to))
 
     def row(self, entry: int) -> int:
-        """Returns the row of an entry."""
         if self.starts is None:
             return entry // self.items_per_row
         return int(np.count_nonzero(self.starts[: entry + 1] == 0)) - 1

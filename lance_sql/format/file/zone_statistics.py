@@ -117,7 +117,6 @@ def key_values(
 
 
 def _values(keys: U64, known: BoolMask, kind: KeyKind, type: pa.DataType, *, is_least: bool) -> pa.Array:
-    """Returns the values of keys."""
     bits = 64 if kind.num_bits == 128 else kind.num_bits
     top = np.uint64(1 << (bits - 1))
     if kind.num_bits == 128:

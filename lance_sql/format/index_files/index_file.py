@@ -122,12 +122,10 @@ class IndexFile:
 
     @property
     def num_rows(self) -> int:
-        """Rows of the file."""
         return self._file.num_rows
 
     @property
     def num_bytes(self) -> int:
-        """Bytes of the file."""
         return self._file.bytes.size
 
     def note(self, key: str) -> str | None:
@@ -164,7 +162,6 @@ class IndexFile:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the columns."""
         return tuple(field.name for field in self._schema.fields)
 
     def has(self, name: str) -> bool:

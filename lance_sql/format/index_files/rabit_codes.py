@@ -41,7 +41,6 @@ def widths(dimension: int, num_bits: int) -> dict[str, int]:
 
 
 def row_bytes(dimension: int, num_bits: int) -> int:
-    """Returns the bytes of all columns of a row."""
     return sum(width or 4 for width in widths(dimension, num_bits).values())
 
 

@@ -143,7 +143,6 @@ def serialize(numbers: U64) -> bytes:
 
 
 def union(sets: Iterable[RowSet]) -> RowSet:
-    """Returns the union of the sets."""
     parts = list(sets)
     if len(parts) == 1:
         return parts[0]

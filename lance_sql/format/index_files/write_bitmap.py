@@ -41,7 +41,6 @@ class BitmapBuilder:
         self._num_waiting = self._bytes_waiting = 0
 
     def add(self, values: pa.Array, numbers: U64) -> None:
-        """Adds rows."""
         self._waiting.append((values, numbers))
         self._num_waiting += len(values)
         self._bytes_waiting += values.nbytes

@@ -43,7 +43,6 @@ class BTreeBuilder:
         self._sorter.__exit__(kind, error, trace)
 
     def add(self, values: pa.Array, addresses: U64) -> None:
-        """Adds rows."""
         self._num_rows += len(values)
         self._sorter.add(values, addresses)
 

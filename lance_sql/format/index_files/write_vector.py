@@ -56,7 +56,6 @@ class VectorBuilder:
             self._folder.cleanup()
 
     def add(self, partitions: U32, row_ids: U64, codes: U8) -> None:
-        """Adds rows."""
         self._held.append((partitions, row_ids, codes))
         self._held_bytes += partitions.nbytes + row_ids.nbytes + codes.nbytes
         if self._held_bytes >= self._run_bytes:

@@ -110,7 +110,6 @@ class StoredColumn:
         return ListRows(Bounds(lengths, row_ranges.coalesce(items, 0)), valid)
 
     def open_pages(self, numbers: Sequence[int]) -> Sequence[ArrayPage]:
-        """Opens pages by number."""
         pages = open_pages.open_pages(self.file, self.key, numbers, self.at, self.head_ranges, self._open)
         return run(pages, self.file.bytes.fetch)
 

@@ -81,7 +81,6 @@ def _commits(audit: Audited, most: int) -> list[tuple[CommitRecord, State, int, 
 
 
 def _states(report: Report, version: int, columns: list[str]) -> tuple[State, ...]:
-    """Returns the state of each column in a version."""
     columns_there = report.columns.get(version)
     if columns_there is None:
         return tuple("unknown" for _ in columns)

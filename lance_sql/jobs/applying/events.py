@@ -49,7 +49,6 @@ class Events:
 
     @property
     def num_rows(self) -> int:
-        """Number of events."""
         return len(self.is_delete)
 
     def take(self, positions: I64 | BoolMask) -> Events:

@@ -114,7 +114,6 @@ class RowNumbers:
         return numbers
 
     def addresses(self, numbers: I64) -> U64:
-        """Returns the addresses of rows."""
         position = np.searchsorted(self._firsts, numbers, side="right") - 1
         offsets = (numbers - self._firsts[position]).astype(np.uint64)
         addresses: U64 = self._ids[position] << np.uint64(32) | offsets

@@ -83,7 +83,6 @@ def recalls(
 
 
 def _by_query(query: VectorQuery, snapshot: Snapshot) -> list[U64]:
-    """Returns the rows of each query."""
     ranking = query.rank(snapshot, None)
     numbers = ranking.scores[QUERY_INDEX].to_numpy()
     return [ranking.addresses[numbers == number] for number in range(query.num_queries)]

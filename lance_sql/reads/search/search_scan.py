@@ -85,7 +85,6 @@ class SearchScan(RankedScan):
         return self.rows.ranking
 
     def count_rows(self) -> int:
-        """Counts the rows."""
         if self.condition is None:
             count = len(self.ranking.addresses)
             return count if self.limit is None else min(count, self.limit)

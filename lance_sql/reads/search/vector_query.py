@@ -63,12 +63,10 @@ class VectorQuery:
 
     @property
     def vector_type(self) -> pa.DataType:
-        """Type of one vector."""
         return self.column.arrow.type.value_type if self.is_multivector else self.column.arrow.type
 
     @property
     def value_bits(self) -> int:
-        """Bits of a value of the column."""
         return int(self.vector_type.value_type.bit_width)
 
     @property

@@ -161,7 +161,6 @@ def inserted(snapshot: Snapshot, given: pa.Table, num_rows: int) -> RowChange:
 
 
 def deleted(addresses: U64 | U64Set) -> RowChange:
-    """Deletes rows."""
     rows = addresses if isinstance(addresses, U64Set) else U64Set.of(addresses)
     return RowChange("deleted", len(addresses), rows)
 
