@@ -20,7 +20,6 @@ from lance_sql.cli.agreement import (
     rehearse,
     yes_option,
 )
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.merge import read_source
 from lance_sql.cli.options import NAMES
 
@@ -49,7 +48,6 @@ if TYPE_CHECKING:
 @quiet_option
 @dry_run_option
 @yes_option
-@reports_errors
 def apply(table: str, source: str, keys: list[str], quiet: bool, dry_run: bool, yes: bool, **options: Any) -> None:
     """Applies the changes in SOURCE to TABLE by key (CDC). Creates TABLE if it does not exist.
 

@@ -9,7 +9,6 @@ import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, yes_option
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import NAMES
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.values.local_paths import shown
@@ -24,7 +23,6 @@ _WAY_OUT: Final = "Correct these rows on the branch (TABLE@BRANCH), and publish 
 @click.argument("name", required=False)
 @click.option("--delete", "remove", is_flag=True, help="Remove the branch and its data.")
 @yes_option
-@reports_errors
 def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
     """Creates a branch at a version of TABLE, or lists the branches. Copies no file.
 
@@ -60,7 +58,6 @@ def branch(table: str, name: str | None, remove: bool, yes: bool) -> None:
 @click.command(short_help="Creates a staging branch for a load.")
 @click.argument("table")
 @click.argument("name")
-@reports_errors
 def stage(table: str, name: str) -> None:
     """Creates a staging branch of TABLE, which jobs write to until it is published.
 
@@ -87,7 +84,6 @@ def stage(table: str, name: str) -> None:
 @screen.html_option
 @dry_run_option
 @yes_option
-@reports_errors
 def publish(
     table: str, name: str, key: list[str] | None, keep: bool, output: str, html: str | None, dry_run: bool, yes: bool
 ) -> None:

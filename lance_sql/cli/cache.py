@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 import click
 
 from lance_sql.cli import screen
-from lance_sql.cli.errors import reports_errors
 
 
 @click.command(short_help="Shows or clears the cache of remote tables.")
@@ -16,7 +15,6 @@ from lance_sql.cli.errors import reports_errors
 )
 @click.option("--clear", is_flag=True, help="Clear the cache.")
 @click.option("--output", "-o", type=click.Choice(("table", "json", "csv", "markdown")), default="table")
-@reports_errors
 def cache(folder: str | None, clear: bool, output: str) -> None:
     """Shows the local cache of tables in object stores, or clears it.
 

@@ -9,7 +9,6 @@ import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, latest, yes_option
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import BOUND, branch_option, report_option
 
 BROKEN: Final = 1
@@ -25,7 +24,6 @@ BROKEN: Final = 1
 @click.option("--drop", is_flag=True, help="Remove it.")
 @screen.output_option
 @yes_option
-@reports_errors
 def rules(
     table: str, name: str | None, rule: str | None, warn: bool, enforce: bool, drop: bool, output: str, yes: bool
 ) -> None:
@@ -63,7 +61,6 @@ def rules(
 @branch_option
 @report_option
 @screen.html_option
-@reports_errors
 def check(
     table: str, names: tuple[str, ...], since: int | str | None, branch: str | None, output: str, html: str | None
 ) -> None:

@@ -6,7 +6,6 @@ import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, yes_option
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import BOUND, branch_option
 
 
@@ -25,7 +24,6 @@ from lance_sql.cli.options import BOUND, branch_option
 @screen.output_option
 @screen.html_option
 @yes_option
-@reports_errors
 def cursors(
     table: str,
     name: str | None,

@@ -10,7 +10,6 @@ import click
 
 from lance_sql.cli import progress, screen
 from lance_sql.cli.agreement import quiet_option
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import branch_option, key_option, report_option
 from lance_sql.table.version_names import split_name
 
@@ -29,7 +28,6 @@ DIFFERENCES_FOUND = 1
 @report_option
 @screen.html_option
 @quiet_option
-@reports_errors
 def diff(
     tables: tuple[str, ...],
     key: list[str] | None,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial, wraps
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 import click
 
@@ -94,31 +94,29 @@ def whole_output() -> Iterator[None]:
         raise
 
 
-def reports_errors(command: Callable[..., None]) -> Callable[..., None]:
+@contextmanager
+def reported() -> Iterator[None]:
     """Turns the library's and the engine's errors into one line and an exit code."""
-
-    @wraps(command)
-    def run(*args: Any, **kwargs: Any) -> None:
+    try:
+        yield
+    except (OutputError, click.ClickException, click.exceptions.Exit):
+        raise
+    except Terminated:
+        ENDING.set()
+        click.echo("Error: terminated", err=True)
+        raise
+    except (KeyboardInterrupt, click.Abort):
+        ENDING.set()
+        # a terminal has shown ^C
+        click.echo("\nError: interrupted" if sys.stderr.isatty() else "Error: interrupted", err=True)
         from lance_sql.cli import failures
 
-        try:
-            command(*args, **kwargs)
-        except OutputError:
-            raise
-        except Terminated:
-            ENDING.set()
-            click.echo("Error: terminated", err=True)
-            raise
-        except (KeyboardInterrupt, click.Abort):
-            ENDING.set()
-            # a terminal has shown ^C
-            click.echo("\nError: interrupted" if sys.stderr.isatty() else "Error: interrupted", err=True)
-            sys.exit(failures.INTERRUPTED)
-        except Exception as error:
-            failure = failures.explain(error)
-            if failure is None:
-                raise
-            failure.show()
-            sys.exit(failure.exit_code)
+        sys.exit(failures.INTERRUPTED)
+    except Exception as error:
+        from lance_sql.cli import failures
 
-    return run
+        failure = failures.explain(error)
+        if failure is None:
+            raise
+        failure.show()
+        sys.exit(failure.exit_code)

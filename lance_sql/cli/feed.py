@@ -14,7 +14,6 @@ import click
 
 from lance_sql.cli import progress, screen
 from lance_sql.cli.agreement import quiet_option
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import BOUND, branch_option, key_option
 from lance_sql.runtime.progress import Work
 
@@ -57,7 +56,6 @@ _IN_LINES = ("jsonl", "debezium")
 )
 @screen.html_option
 @quiet_option
-@reports_errors
 def changes(
     table: str,
     start: int | str | None,

@@ -10,7 +10,6 @@ import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, quiet_option, yes_option
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import NAMES
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.version_names import looks_like_table
@@ -42,7 +41,6 @@ def index() -> None:
 @index.command(name="list")
 @click.argument("table")
 @click.option("--output", "-o", type=click.Choice(("table", "json", "csv", "markdown")), default="table")
-@reports_errors
 def list_indices(table: str, output: str) -> None:
     """Lists the indices of TABLE and the number of fragments that they cover."""
     from lance_sql.catalogs import metadata_tables
@@ -62,7 +60,6 @@ def list_indices(table: str, output: str) -> None:
     "--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of a vector or text index, as NAME=VALUE."
 )
 @quiet_option
-@reports_errors
 def create(
     table: str, column: str, kind: str, name: str | None, replace: bool, options: tuple[str, ...], quiet: bool
 ) -> None:
@@ -98,7 +95,6 @@ def _option(text: str) -> tuple[str, Any]:
 @click.argument("name")
 @dry_run_option
 @yes_option
-@reports_errors
 def drop(table: str, name: str, dry_run: bool, yes: bool) -> None:
     """Drops the index NAME of TABLE. Earlier versions keep it."""
     dataset = latest(table)
@@ -113,7 +109,6 @@ def drop(table: str, name: str, dry_run: bool, yes: bool) -> None:
 @click.argument("names", nargs=-1)
 @click.option("--rebuild", is_flag=True, help="Rebuild them completely.")
 @quiet_option
-@reports_errors
 def optimize(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> None:
     """Extends the indices NAMES of TABLE, or all of them, to new rows."""
     from lance_sql.cli.progress import shown
@@ -134,7 +129,6 @@ def optimize(table: str, names: tuple[str, ...], rebuild: bool, quiet: bool) -> 
 @click.option("--limit", type=click.IntRange(min=0), help="Maximum number of rows.")
 @click.option("--analyze", is_flag=True, help="Also read the rows, and report the time.")
 @click.option("--no-indices", is_flag=True, help="Ignore indices.")
-@reports_errors
 def explain(
     table: str, where: str | None, columns: list[str] | None, limit: int | None, analyze: bool, no_indices: bool
 ) -> None:
@@ -155,7 +149,6 @@ def explain(
 @click.argument("columns", nargs=-1)
 @click.option("--cache", metavar="FOLDER", help="Folder for the statistics; default: $LANCE_SQL_STATISTICS_CACHE.")
 @quiet_option
-@reports_errors
 def analyze(table: str, columns: tuple[str, ...], cache: str | None, quiet: bool) -> None:
     """Computes min/max statistics of COLUMNS of TABLE, or of all, so that later filters can prune.
 

@@ -7,7 +7,6 @@ from typing import Final
 import click
 
 from lance_sql.cli import screen
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import BOUND, NAMES, branch_option, report_option
 
 _HISTORY: Final = ("version", "timestamp", "operation", "inserted", "updated", "deleted", "job")
@@ -23,7 +22,6 @@ _MORE_HISTORY: Final = ("rows", "tags", "user", "host", "bytes_written", "writer
 @branch_option
 @screen.output_option
 @screen.html_option
-@reports_errors
 def history(
     table: str, limit: int | None, since: str | None, job: str | None, branch: str | None, output: str, html: str | None
 ) -> None:
@@ -54,7 +52,6 @@ def history(
 @click.option("--target-rows", type=click.IntRange(min=1), help="Report fragments with fewer rows than this.")
 @screen.output_option
 @screen.html_option
-@reports_errors
 def layout(table: str, branch: str | None, target_rows: int | None, output: str, html: str | None) -> None:
     """Shows the fragments of TABLE: rows, deleted rows, files, bytes, age, and reasons to compact.
 
@@ -78,7 +75,6 @@ def layout(table: str, branch: str | None, target_rows: int | None, output: str,
 @click.argument("table")
 @branch_option
 @report_option
-@reports_errors
 def describe(table: str, branch: str | None, output: str) -> None:
     """Describes TABLE: rows, files, format, tags, branches, indices and columns.
 
@@ -105,7 +101,6 @@ def describe(table: str, branch: str | None, output: str) -> None:
 @click.option("--where", "-w", metavar="SQL", help="Filter on the rows.")
 @branch_option
 @screen.output_option
-@reports_errors
 def head(table: str, rows: int, columns: list[str] | None, where: str | None, branch: str | None, output: str) -> None:
     """Shows the first rows of TABLE.
 
@@ -130,7 +125,6 @@ def head(table: str, rows: int, columns: list[str] | None, where: str | None, br
 @branch_option
 @screen.output_option
 @screen.html_option
-@reports_errors
 def row_history(
     table: str,
     start: int | str | None,

@@ -33,7 +33,7 @@ from lance_sql.cli import (
     upkeep,
 )
 from lance_sql.cli.agreement import Consent, dry_run_option, quiet_option, yes_option
-from lance_sql.cli.errors import in_one_line, reports_errors
+from lance_sql.cli.errors import in_one_line, reported
 from lance_sql.cli.options import branch_option, report_option
 from lance_sql.cli.paths import complete_paths
 from lance_sql.cli.storage import NAME as STORAGE
@@ -50,7 +50,7 @@ class DefaultQuery(click.Group):
             return super().make_context(*args, **kwargs)
 
     def invoke(self, context: click.Context) -> Any:
-        with in_one_line():
+        with in_one_line(), reported():
             return super().invoke(context)
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
@@ -204,7 +204,6 @@ def _read(file: IO[str]) -> str:
 @click.option("--all", "every", is_flag=True, help="Allow statements that remove or change every row of a table.")
 @dry_run_option
 @yes_option
-@reports_errors
 def query(
     sql: str | None,
     command: str | None = None,
@@ -249,7 +248,6 @@ def query(
 @main.command(epilog=_EPILOG)
 @click.argument("table")
 @screen.output_option
-@reports_errors
 def schema(table: str, output: str) -> None:
     """Lists the columns of TABLE, system columns last."""
     from lance_sql.catalogs import metadata_tables
@@ -262,7 +260,6 @@ def schema(table: str, output: str) -> None:
 @click.argument("table")
 @click.option("--limit", type=click.IntRange(min=1), help="Maximum number of versions, newest first.")
 @screen.output_option
-@reports_errors
 def versions(table: str, limit: int | None, output: str) -> None:
     """Lists the versions of TABLE and their commits, oldest first."""
     from lance_sql.catalogs import metadata_tables
@@ -274,7 +271,6 @@ def versions(table: str, limit: int | None, output: str) -> None:
 @main.command(epilog=_EPILOG)
 @click.argument("table")
 @screen.output_option
-@reports_errors
 def files(table: str, output: str) -> None:
     """Lists the data files and deletion files of TABLE."""
     from lance_sql.catalogs import metadata_tables
@@ -292,7 +288,6 @@ def files(table: str, output: str) -> None:
 @report_option
 @quiet_option
 @screen.html_option
-@reports_errors
 def verify(table: str, output: str, quiet: bool, html: str | None, **options: Any) -> None:
     """Checks all versions of TABLE, or one, for damage.
 
@@ -312,7 +307,6 @@ def verify(table: str, output: str, quiet: bool, html: str | None, **options: An
 @report_option
 @quiet_option
 @screen.html_option
-@reports_errors
 def audit_lineage(table: str, no_checksums: bool, output: str, quiet: bool, html: str | None, **options: Any) -> None:
     """Compares row ids and row versions of TABLE with its commits, and files with their checksums.
 

@@ -9,7 +9,6 @@ import click
 
 from lance_sql.cli import progress, screen
 from lance_sql.cli.agreement import agreed, dry_run_option, latest, named, quiet_option, yes_option
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import AGE
 
 CONFLICT: Final = 3
@@ -29,7 +28,6 @@ CONFLICT: Final = 3
 @screen.output_option
 @quiet_option
 @yes_option
-@reports_errors
 def maintain(table: str, dry_run: bool, output: str, quiet: bool, yes: bool, **options: Any) -> None:
     """Compacts, updates indices, and removes versions.
 

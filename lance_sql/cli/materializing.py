@@ -5,14 +5,12 @@ from __future__ import annotations
 import click
 
 from lance_sql.cli.agreement import unversioned
-from lance_sql.cli.errors import reports_errors
 
 
 @click.command(short_help="Creates a materialized view of QUERY.")
 @click.argument("query")
 @click.argument("table")
 @click.option("--replace", is_flag=True, help="Replace a view of another query.")
-@reports_errors
 def materialize(query: str, table: str, replace: bool) -> None:
     """Creates TABLE as a materialized view of QUERY, or refreshes it.
 
@@ -28,7 +26,6 @@ def materialize(query: str, table: str, replace: bool) -> None:
 @click.argument("tables", metavar="TABLE...", nargs=-1, required=True)
 @click.option("--full", is_flag=True, help="Run the query over all rows.")
 @click.option("--verify", is_flag=True, help="Also run the query over all rows, and compare.")
-@reports_errors
 def refresh(tables: tuple[str, ...], full: bool, verify: bool) -> None:
     """Refreshes materialized views, in this order.
 

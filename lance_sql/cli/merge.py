@@ -9,7 +9,6 @@ import click
 
 from lance_sql.cli import progress
 from lance_sql.cli.agreement import agreed, done, dry_run_option, latest, named, quiet_option, rehearse, yes_option
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import NAMES
 from lance_sql.cli.sources import source_rows
 
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 @dry_run_option
 @quiet_option
 @yes_option
-@reports_errors
 def merge(
     table: str,
     source: str,

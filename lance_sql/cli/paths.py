@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
 
 import click
 from click.shell_completion import CompletionItem
 
-_NAMES: Final = frozenset({"source", "sql", "table", "tables", "target"})
-"""Names of arguments that are paths, or may be."""
+from lance_sql.cli.storage import TABLES
 
 
 class PathText(click.types.StringParamType):
@@ -25,5 +23,5 @@ def complete_paths(verbs: Iterable[click.Command]) -> None:
         if isinstance(verb, click.Group):
             complete_paths(verb.commands.values())
         for parameter in verb.params:
-            if isinstance(parameter, click.Argument) and parameter.name in _NAMES:
+            if isinstance(parameter, click.Argument) and parameter.name in TABLES:
                 parameter.type = PathText()

@@ -7,7 +7,6 @@ from typing import Any
 import click
 
 from lance_sql.cli import screen
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.storage import add_storage_option
 from lance_sql.table.version_names import split_name
 
@@ -63,7 +62,6 @@ def _command(query: Any) -> click.Command:
     @click.argument("table")
     @click.option("--show", is_flag=True, help="Print the SQL without running it.")
     @screen.output_option
-    @reports_errors
     def run(table: str, show: bool, output: str, **values: str) -> None:
         path, *_ = split_name(table)
         if path != table and any("versions" in line or "changes" in line for line in query.text.splitlines()):

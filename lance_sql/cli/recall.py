@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from lance_sql.cli import screen
-from lance_sql.cli.errors import reports_errors
 
 
 @click.command(short_help="Measures the recall of a vector index by nprobes.")
@@ -16,7 +15,6 @@ from lance_sql.cli.errors import reports_errors
 @click.option("--refine", type=click.IntRange(min=1), help="Compare this many times k candidates exactly.")
 @click.option("--queries", type=click.IntRange(min=2), default=100, show_default=True, help="Number of searches.")
 @screen.output_option
-@reports_errors
 def recall(
     table: str, column: str | None, k: int, nprobes: str | None, refine: int | None, queries: int, output: str
 ) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import click
 
 from lance_sql.cli.agreement import agreed, count, done, dry_run_option, quiet_option, unversioned, yes_option
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import branch_option
 
 if TYPE_CHECKING:
@@ -25,7 +24,6 @@ _SALVAGE = "'lance-sql salvage' can write its readable rows to a new table first
 @quiet_option
 @dry_run_option
 @yes_option
-@reports_errors
 def repair(table: str, branch: str | None, deep: bool, quiet: bool, dry_run: bool, yes: bool) -> None:
     """Returns TABLE to the newest version in which every row can be read, and rebuilds damaged indices.
 

@@ -25,7 +25,6 @@ from lance_sql.cli.agreement import (
     rows,
     yes_option,
 )
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.folders import has_rows
 from lance_sql.cli.sources import source_rows
 
@@ -54,7 +53,6 @@ _FILES: Final = (".parquet", ".csv", ".tsv", ".json", ".jsonl", ".ndjson")
 @click.option("--compression-level", type=click.IntRange(1, 22), help="Level of zstd; default: 3.")
 @quiet_option
 @yes_option
-@reports_errors
 def write(
     table: str,
     source: str,
@@ -132,7 +130,6 @@ def _moved(
 @dry_run_option
 @quiet_option
 @yes_option
-@reports_errors
 def delete(table: str, where: str | None, every: bool, dry_run: bool, quiet: bool, yes: bool) -> None:
     """Deletes rows of TABLE.
 
@@ -155,7 +152,6 @@ def delete(table: str, where: str | None, every: bool, dry_run: bool, quiet: boo
 @dry_run_option
 @quiet_option
 @yes_option
-@reports_errors
 def update(
     table: str, assignments: tuple[str, ...], where: str | None, every: bool, dry_run: bool, quiet: bool, yes: bool
 ) -> None:

@@ -9,7 +9,6 @@ import click
 
 from lance_sql.cli import screen
 from lance_sql.cli.agreement import quiet_option
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import NAMES, branch_option, report_option
 from lance_sql.table.version_names import split_name
 
@@ -25,7 +24,6 @@ SOMETHING_LOST: Final = 1
 @branch_option
 @report_option
 @quiet_option
-@reports_errors
 def salvage(
     table: str,
     target: str,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from lance_sql.cli import screen
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import BOUND, NAMES, branch_option
 
 if TYPE_CHECKING:
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
 @click.option("--explain", is_flag=True, help="Explain the search instead of running it.")
 @screen.output_option
 @screen.html_option
-@reports_errors
 def search(
     table: str,
     words: str | None,

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-_TABLES: Final = frozenset({"source", "sql", "table", "tables", "target"})
+TABLES: Final = frozenset({"source", "sql", "table", "tables", "target"})
 """Names of arguments that are tables, or have some in them."""
 
 NAME: Final = "--storage"
@@ -18,7 +18,7 @@ def add_storage_option(verbs: Iterable[click.Command]) -> None:
     for verb in verbs:
         if isinstance(verb, click.Group):
             add_storage_option(verb.commands.values())
-        if any(parameter.name in _TABLES for parameter in verb.params):
+        if any(parameter.name in TABLES for parameter in verb.params):
             verb.params.append(storage_option())
 
 

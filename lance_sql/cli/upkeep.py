@@ -22,7 +22,6 @@ from lance_sql.cli.agreement import (
     unversioned,
     yes_option,
 )
-from lance_sql.cli.errors import reports_errors
 from lance_sql.cli.options import AGE, branch_option
 from lance_sql.runtime.terminal_text import one_line
 from lance_sql.table.version_names import as_version, split_name
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
 )
 @dry_run_option
 @quiet_option
-@reports_errors
 def compact(table: str, target_rows: int | None, max_deleted: float, indices: str, dry_run: bool, quiet: bool) -> None:
     """Rewrites short fragments of TABLE, and fragments with many deleted rows. No row changes.
 
@@ -87,7 +85,6 @@ def compact(table: str, target_rows: int | None, max_deleted: float, indices: st
 @click.argument("version", required=False)
 @dry_run_option
 @yes_option
-@reports_errors
 def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
     """Creates a new version of TABLE with the rows of an earlier or tagged one. Removes no version.
 
@@ -123,7 +120,6 @@ def restore(table: str, version: str | None, dry_run: bool, yes: bool) -> None:
 @click.option("--delete", "remove", is_flag=True, help="Remove the tag.")
 @dry_run_option
 @yes_option
-@reports_errors
 def tag(table: str, name: str | None, version: str | None, move: bool, remove: bool, dry_run: bool, yes: bool) -> None:
     """Creates a tag for a version of TABLE, or lists the tags.
 
@@ -175,7 +171,6 @@ def tag(table: str, name: str | None, version: str | None, move: bool, remove: b
 @dry_run_option
 @quiet_option
 @yes_option
-@reports_errors
 def cleanup(table: str, dry_run: bool, quiet: bool, yes: bool, **options: Any) -> None:
     """Removes old versions of TABLE and files that no version needs.
 
@@ -221,7 +216,6 @@ def cleanup(table: str, dry_run: bool, quiet: bool, yes: bool, **options: Any) -
 )
 @dry_run_option
 @yes_option
-@reports_errors
 def enable_stable_row_ids(table: str, branch: str | None, indices: str, dry_run: bool, yes: bool) -> None:
     """Gives the rows of TABLE stable ids, so that it records row history from now on.
 
