@@ -225,12 +225,8 @@ EvaluatedRows PythonFragmentRows::evaluate(ArrowArray values) const {
 
 void bind_fragment_rows(nb::module_& m) {
     nb::class_<TestedColumn>(m, "TestedColumn")
-        .def(
-            "__init__",
-            [](TestedColumn* self, nb::object reader, nb::object parts, nb::object test, nb::object bounds) {
-                new (self) TestedColumn{std::move(reader), std::move(parts), std::move(test), std::move(bounds)};
-            },
-            "reader"_a, "parts"_a, "test"_a, "bounds"_a.none());
+        .def(nb::init<nb::object, nb::object, nb::object, nb::object>(), "reader"_a, "parts"_a, "test"_a,
+             "bounds"_a.none());
     nb::class_<ComparedColumns>(m, "ComparedColumns")
         .def(
             "__init__",
@@ -241,21 +237,11 @@ void bind_fragment_rows(nb::module_& m) {
             },
             "left"_a, "left_parts"_a, "right"_a, "right_parts"_a, "order"_a.none(), "outcomes"_a, "divisor"_a);
     nb::class_<DeliveredColumn>(m, "DeliveredColumn")
-        .def(
-            "__init__",
-            [](DeliveredColumn* self, nb::object reader, nb::object parts, bool nullable, nb::sequence items,
-               nb::sequence lent, bool is_json) {
-                new (self) DeliveredColumn{std::move(reader), std::move(parts), nullable,
-                                           std::move(items),  std::move(lent),  is_json};
-            },
-            "reader"_a, "parts"_a, "nullable"_a, "items"_a, "lent"_a, "is_json"_a);
+        .def(nb::init<nb::object, nb::object, bool, nb::sequence, nb::sequence, bool>(), "reader"_a, "parts"_a,
+             "nullable"_a, "items"_a, "lent"_a, "is_json"_a);
     nb::class_<Evaluation>(m, "Evaluation")
-        .def(
-            "__init__",
-            [](Evaluation* self, nb::list columns, nb::sequence shapes, nb::object evaluate, nb::sequence kept_at) {
-                new (self) Evaluation{std::move(columns), std::move(shapes), std::move(evaluate), std::move(kept_at)};
-            },
-            "columns"_a, "shapes"_a, "evaluate"_a, "kept_at"_a);
+        .def(nb::init<nb::list, nb::sequence, nb::object, nb::sequence>(), "columns"_a, "shapes"_a, "evaluate"_a,
+             "kept_at"_a);
     nb::class_<BoundFragmentRows>(m, "FragmentRows")
         .def(
             "__init__",

@@ -52,18 +52,6 @@ struct BoundArray {
     ArrowArray array;
 };
 
-inline InputBuffer hold(nb::handle object) {
-    InputBuffer held;
-    if (!held.acquire(object.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
-    return held;
-}
-
-inline int64_t to_count(nb::handle object) {
-    Count count;
-    if (!count.acquire(object.ptr())) throw nb::type_error("a number was expected");
-    return count;
-}
-
 inline ColumnFormat to_format(const std::pair<bool, Count>& format, const std::optional<Count>& list_size) {
     const int64_t bits = format.second;
     if (bits < 1) fail("values of ", bits, " bits");

@@ -145,17 +145,14 @@ void bind_files(nb::module_& m) {
     m.def(
         "read_small_files",
         [](nb::list paths, const InputBuffer& num_rows, nb::list types, const InputBuffer& column_indices) {
-            std::optional<SmallFiles> result;
             std::vector<std::string> encoded;
             for (nb::handle path : paths) encoded.push_back(to_path(path));
             const std::vector<ColumnType> wanted = to_types(types);
-            {
-                Unlocked unlocked;
-                result.emplace(read_small_files(encoded, num_rows, wanted, column_indices));
-            }
+            SmallFiles result =
+                without_lock([&] { return read_small_files(encoded, num_rows, wanted, column_indices); });
             nb::list read;
-            for (const bool each : result->read) read.append(nb::bool_(each));
-            return nb::make_tuple(read, to_list(result->columns));
+            for (const bool each : result.read) read.append(nb::bool_(each));
+            return nb::make_tuple(read, to_list(result.columns));
         },
         "paths"_a, "num_rows"_a, "types"_a, "column_indices"_a);
     m.def(
@@ -163,24 +160,15 @@ void bind_files(nb::module_& m) {
         [](nb::handle given, Count most_bytes) -> nb::object {
             const std::string path = to_path(given);
             const int64_t most = most_bytes;
-            std::optional<FileTail> tail;
-            {
-                Unlocked unlocked;
-                tail.emplace(path, most);
-            }
-            if (!tail->file_size()) return nb::none();
-            const auto size = static_cast<Py_ssize_t>(tail->num_bytes());
+            const FileTail tail = without_lock([&] { return FileTail(path, most); });
+            if (!tail.file_size()) return nb::none();
+            const auto size = static_cast<Py_ssize_t>(tail.num_bytes());
             const auto content = nb::steal<nb::bytes>(PyBytes_FromStringAndSize(nullptr, size));
             if (!content.is_valid()) throw nb::python_error();
             // Nobody else has the bytes yet.
             auto* to = reinterpret_cast<uint8_t*>(PyBytes_AsString(content.ptr()));
-            bool is_whole = false;
-            {
-                Unlocked unlocked;
-                is_whole = tail->read(to);
-            }
-            if (!is_whole) return nb::none();
-            return nb::make_tuple(*tail->file_size(), content);
+            if (!without_lock([&] { return tail.read(to); })) return nb::none();
+            return nb::make_tuple(*tail.file_size(), content);
         },
         "path"_a, "most_bytes"_a);
 }

@@ -15,11 +15,6 @@ namespace lance {
 
 namespace {
 
-template <class T>
-nb::bytes to_bytes(const std::vector<T>& values) {
-    return nb::bytes(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
-}
-
 nb::tuple to_lists(const EncodedLists& lists) {
     return nb::make_tuple(to_bytes(lists.bytes), to_bytes(lists.item_ends), to_bytes(lists.list_ends));
 }
@@ -36,12 +31,7 @@ void bind_words(nb::module_& m) {
         .def(
             "add",
             [](WordDictionary& self, const InputBuffer& text, const InputBuffer& offsets, Count num_texts) {
-                const Bytes bytes = text, starts = offsets;
-                const int64_t count = num_texts;
-                {
-                    Unlocked unlocked;
-                    self.add(bytes, starts, count);
-                }
+                without_lock([&] { self.add(text, offsets, num_texts); });
                 return nb::make_tuple(to_bytes(self.tokens()), to_bytes(self.ends()));
             },
             "text"_a, "offsets"_a, "num_texts"_a)
@@ -69,11 +59,8 @@ void bind_words(nb::module_& m) {
             "add",
             [](PostingLists& self, const InputBuffer& tokens, const InputBuffer& ends, Count num_texts,
                const InputBuffer& words, const OutputBuffer& is_document) {
-                const Bytes numbers = tokens, bounds = ends, known = words;
-                const MutableBytes flags = is_document;
-                const int64_t count = num_texts;
                 Unlocked unlocked;
-                self.add(numbers, bounds, count, known, flags);
+                self.add(tokens, ends, num_texts, words, is_document);
             },
             "tokens"_a, "ends"_a, "num_texts"_a, "words"_a, "is_document"_a)
         .def_prop_ro("num_bytes", &PostingLists::num_bytes)
@@ -84,11 +71,7 @@ void bind_words(nb::module_& m) {
             "encode",
             [](const PostingLists& self, const InputBuffer& order) {
                 const Bytes words = order;
-                EncodedPostings lists;
-                {
-                    Unlocked unlocked;
-                    lists = self.encode(words);
-                }
+                EncodedPostings lists = without_lock([&] { return self.encode(words); });
                 return nb::make_tuple(to_lists(lists.blocks), to_lists(lists.impacts), to_bytes(lists.max_scores),
                                       to_bytes(lists.counts), to_bytes(lists.positions), to_bytes(lists.position_ends),
                                       to_bytes(lists.position_starts), to_bytes(lists.position_list_ends));
@@ -97,14 +80,7 @@ void bind_words(nb::module_& m) {
     m.def(
         "token_set",
         [](const InputBuffer& words, const InputBuffer& ends, Count num_words) {
-            const Bytes bytes = words, bounds = ends;
-            const int64_t count = num_words;
-            std::vector<uint8_t> encoded;
-            {
-                Unlocked unlocked;
-                encoded = token_set(bytes, bounds, count);
-            }
-            return to_bytes(encoded);
+            return to_bytes(without_lock([&] { return token_set(words, ends, num_words); }));
         },
         "words"_a, "ends"_a, "num_words"_a);
 }
@@ -118,58 +94,24 @@ void bind_index_building(nb::module_& m) {
         [](const InputBuffer& rows, Count num_rows, Count stride, Count first, const InputBuffer& centroids,
            Count num_centroids, Count dimension, const OutputBuffer& numbers,
            const std::optional<OutputBuffer>& distances) {
-            const int64_t count = num_rows, step = stride, from = first, items = num_centroids, size = dimension;
-            const Bytes values = rows, book = centroids;
-            const MutableBytes chosen = numbers, far = distances ? MutableBytes(*distances) : MutableBytes();
             Unlocked unlocked;
-            nearest_centroids(values, count, step, from, book, items, size, chosen, far);
+            nearest_centroids(rows, num_rows, stride, first, centroids, num_centroids, dimension, numbers,
+                              distances ? MutableBytes(*distances) : MutableBytes());
         },
         "rows"_a, "num_rows"_a, "stride"_a, "first"_a, "centroids"_a, "num_centroids"_a, "dimension"_a, "numbers"_a,
         "distances"_a);
-    m.def(
-        "sum_by_centroid",
-        [](const InputBuffer& rows, Count num_rows, Count stride, Count first, Count dimension,
-           const InputBuffer& numbers, Count num_centroids, const OutputBuffer& sums, const OutputBuffer& counts) {
-            const int64_t count = num_rows, step = stride, from = first, size = dimension, items = num_centroids;
-            const Bytes values = rows, chosen = numbers;
-            const MutableBytes totals = sums, having = counts;
-            Unlocked unlocked;
-            sum_by_centroid(values, count, step, from, size, chosen, items, totals, having);
-        },
-        "rows"_a, "num_rows"_a, "stride"_a, "first"_a, "dimension"_a, "numbers"_a, "num_centroids"_a, "sums"_a,
-        "counts"_a);
-    m.def(
-        "product_codes",
-        [](const InputBuffer& rows, Count num_rows, Count dimension, const InputBuffer& codebook, Count num_parts,
-           Count num_bits, const OutputBuffer& out) {
-            const int64_t count = num_rows, size = dimension, parts = num_parts, bits = num_bits;
-            const Bytes values = rows, book = codebook;
-            const MutableBytes codes = out;
-            Unlocked unlocked;
-            product_codes(values, count, size, book, parts, bits, codes);
-        },
-        "rows"_a, "num_rows"_a, "dimension"_a, "codebook"_a, "num_parts"_a, "num_bits"_a, "out"_a);
-    m.def(
-        "rotate",
-        [](const InputBuffer& rows, Count num_rows, Count dimension, const InputBuffer& signs,
-           const OutputBuffer& out) {
-            const int64_t count = num_rows, size = dimension;
-            const Bytes values = rows, flags = signs;
-            const MutableBytes turned = out;
-            Unlocked unlocked;
-            rotate(values, count, size, flags, turned);
-        },
-        "rows"_a, "num_rows"_a, "dimension"_a, "signs"_a, "out"_a);
+    m.def("sum_by_centroid", kernel(sum_by_centroid), "rows"_a, "num_rows"_a, "stride"_a, "first"_a, "dimension"_a,
+          "numbers"_a, "num_centroids"_a, "sums"_a, "counts"_a);
+    m.def("product_codes", kernel(product_codes), "rows"_a, "num_rows"_a, "dimension"_a, "codebook"_a, "num_parts"_a,
+          "num_bits"_a, "out"_a);
+    m.def("rotate", kernel(rotate), "rows"_a, "num_rows"_a, "dimension"_a, "signs"_a, "out"_a);
     m.def(
         "rotated_bits",
         [](const InputBuffer& rows, Count num_rows, Count dimension, const InputBuffer& numbers,
            const InputBuffer& centroids, Count num_centroids, Count num_bits, bool of_products,
            const OutputBuffer& out) {
-            const TurnedRows turned{rows, num_rows, dimension, numbers, centroids, num_centroids};
-            const int64_t bits = num_bits;
-            const MutableBytes codes = out;
             Unlocked unlocked;
-            rotated_bits(turned, bits, of_products, codes);
+            rotated_bits({rows, num_rows, dimension, numbers, centroids, num_centroids}, num_bits, of_products, out);
         },
         "rows"_a, "num_rows"_a, "dimension"_a, "numbers"_a, "centroids"_a, "num_centroids"_a, "num_bits"_a,
         "of_products"_a, "out"_a);
@@ -184,9 +126,7 @@ constexpr size_t kLongData = 256 * 1024;
 
 void bind_bloom(nb::module_& m) {
     nb::class_<BlockHasher>(m, "BlockHasher", nb::is_final())
-        .def(
-            "__init__", [](BlockHasher* self, Count block_bytes) { new (self) BlockHasher(block_bytes); },
-            "block_bytes"_a)
+        .def(nb::init<Count>(), "block_bytes"_a)
         .def(
             "update",
             [](BlockHasher& self, const InputBuffer& data) {
@@ -199,32 +139,10 @@ void bind_bloom(nb::module_& m) {
                 }
             },
             "data"_a)
-        .def("finish", [](const BlockHasher& self) {
-            const std::vector<uint8_t> hashes = self.finish();
-            return nb::bytes(hashes.data(), hashes.size());
-        });
-    m.def(
-        "hash_fixed",
-        [](const InputBuffer& values, Count width, Count num_values, const OutputBuffer& out) {
-            Unlocked unlocked;
-            hash_fixed(values, width, num_values, out);
-        },
-        "values"_a, "width"_a, "num_values"_a, "out"_a);
-    m.def(
-        "hash_strings",
-        [](const InputBuffer& offsets, Count offset_bits, Count num_values, const InputBuffer& data,
-           const OutputBuffer& out) {
-            Unlocked unlocked;
-            hash_strings(offsets, offset_bits, num_values, data, out);
-        },
-        "offsets"_a, "offset_bits"_a, "num_values"_a, "data"_a, "out"_a);
-    m.def(
-        "bloom_insert",
-        [](const InputBuffer& hashes, const OutputBuffer& filter) {
-            Unlocked unlocked;
-            bloom_insert(hashes, filter);
-        },
-        "hashes"_a, "filter"_a);
+        .def("finish", [](const BlockHasher& self) { return to_bytes(self.finish()); });
+    m.def("hash_fixed", kernel(hash_fixed), "values"_a, "width"_a, "num_values"_a, "out"_a);
+    m.def("hash_strings", kernel(hash_strings), "offsets"_a, "offset_bits"_a, "num_values"_a, "data"_a, "out"_a);
+    m.def("bloom_insert", kernel(bloom_insert), "hashes"_a, "filter"_a);
 }
 
 }  // namespace lance

@@ -22,31 +22,21 @@ nb::tuple to_fault(const JsonFailure& failure) {
 template <class Make>
 nb::tuple made_of(nb::handle documents, Make make) {
     const SharedArray array = exported<ArrowArray>(documents);
-    std::optional<ArrowArray> made;
-    std::optional<JsonFailure> failure;
-    {
-        Unlocked unlocked;
-        try {
-            made = make(array.node());
-        } catch (const JsonFailure& error) {
-            failure = error;
-        }
+    try {
+        const ArrowArray made = without_lock([&] { return make(array.node()); });
+        return nb::make_tuple(nb::cast(new BoundArray(made), nb::rv_policy::take_ownership), nb::none());
+    } catch (const JsonFailure& failure) {
+        return nb::make_tuple(nb::none(), to_fault(failure));
     }
-    if (failure) return nb::make_tuple(nb::none(), to_fault(*failure));
-    return nb::make_tuple(nb::cast(new BoundArray(*made), nb::rv_policy::take_ownership), nb::none());
 }
 
 nb::object converted(BoundArray& chain) {
-    std::optional<JsonFailure> failure;
-    {
-        Unlocked unlocked;
-        try {
-            to_json_texts(chain.array);
-        } catch (const JsonFailure& error) {
-            failure = error;
-        }
+    try {
+        without_lock([&] { to_json_texts(chain.array); });
+    } catch (const JsonFailure& failure) {
+        return to_fault(failure);
     }
-    return failure ? nb::object(to_fault(*failure)) : nb::none();
+    return nb::none();
 }
 
 // (kind, key, index) for each step

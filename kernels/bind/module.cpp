@@ -65,9 +65,8 @@ std::string in_python(Compression compression, Bytes buffer) {
     const auto reason = std::make_shared<std::string>();
     call_interpreter([=] {
         try {
-            const nb::object result = (*decompress_in_python)(compression, nb::bytes(given->data(), given->size()));
-            InputBuffer held;
-            if (!held.acquire(result.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
+            const nb::object result = (*decompress_in_python)(compression, to_bytes(*given));
+            const InputBuffer held = hold(result);
             const Bytes bytes = held;
             decompressed->assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
         } catch (nb::python_error& error) {

@@ -103,15 +103,8 @@ void bind_pages(nb::module_& m) {
         return reinterpret_cast<uintptr_t>(&self.array);
     });
     nb::class_<BoundColumn>(m, "ColumnReader")
-        .def(
-            "__init__", [](BoundColumn* self, const InputBuffer& row_starts) { new (self) BoundColumn(row_starts); },
-            "row_starts"_a)
-        .def("row_starts",
-             [](const BoundColumn& self) {
-                 std::vector<int64_t> starts = self.reader.row_starts();
-                 const size_t num_starts = starts.size();
-                 return to_numpy(std::move(starts), {num_starts});
-             })
+        .def(nb::init<const InputBuffer&>(), "row_starts"_a)
+        .def("row_starts", [](const BoundColumn& self) { return to_numpy(self.reader.row_starts()); })
         .def_prop_ro("lends", [](const BoundColumn& self) { return self.reader.lends(); })
         .def("opened",
              [](const BoundColumn& self) {

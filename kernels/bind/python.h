@@ -88,6 +88,23 @@ inline std::string to_path(nb::handle path) {
     return {PyBytes_AsString(encoded.ptr()), static_cast<size_t>(PyBytes_Size(encoded.ptr()))};
 }
 
+inline InputBuffer hold(nb::handle object) {
+    InputBuffer held;
+    if (!held.acquire(object.ptr(), PyBUF_SIMPLE)) throw nb::type_error("a buffer was expected");
+    return held;
+}
+
+inline int64_t to_count(nb::handle object) {
+    Count count;
+    if (!count.acquire(object.ptr())) throw nb::type_error("a number was expected");
+    return count;
+}
+
+template <class Values>
+nb::bytes to_bytes(const Values& values) {
+    return nb::bytes(values.data(), values.size() * sizeof(*values.data()));
+}
+
 using Int64Array = nb::ndarray<nb::numpy, int64_t>;
 
 // The interpreter's lock is not held while this lives.
@@ -101,6 +118,40 @@ class Unlocked {
   private:
     PyThreadState* state_;
 };
+
+// Returns the result of a call during which the interpreter's lock is not held.
+template <class Call>
+auto without_lock(const Call& call) {
+    Unlocked unlocked;
+    return call();
+}
+
+// How Python passes a parameter of a kernel: bytes as a buffer, a number as a checked count, others as they are.
+template <class T>
+struct FromPython {
+    using type = T;
+};
+template <>
+struct FromPython<Bytes> {
+    using type = const InputBuffer&;
+};
+template <>
+struct FromPython<MutableBytes> {
+    using type = const OutputBuffer&;
+};
+template <>
+struct FromPython<int64_t> {
+    using type = Count;
+};
+
+// Returns a function that Python can call for a kernel, which runs without the interpreter's lock.
+template <class Result, class... Parameters>
+auto kernel(Result (*run)(Parameters...)) {
+    return [run](typename FromPython<Parameters>::type... arguments) -> Result {
+        Unlocked unlocked;
+        return run(arguments...);
+    };
+}
 
 // Holds the interpreter's lock during its lifetime, on any thread.
 class Locked {

@@ -80,18 +80,15 @@ template <class Read>
 nb::tuple run(Read read) {
     std::vector<ArrowArray> arrays;
     int64_t num_left = 0;
-    std::optional<PageFailure> failure;
-    {
-        Unlocked unlocked;
-        try {
-            num_left = read(arrays);
-        } catch (const PageFailure& error) {
-            failure = error;
-        }
+    nb::object failure = nb::none();
+    try {
+        num_left = without_lock([&] { return read(arrays); });
+    } catch (const PageFailure& error) {
+        failure = to_failure(error);
     }
     nb::list made;
     for (const ArrowArray& array : arrays) made.append(nb::cast(new BoundArray(array), nb::rv_policy::take_ownership));
-    return nb::make_tuple(num_left, made, failure ? nb::object(to_failure(*failure)) : nb::none());
+    return nb::make_tuple(num_left, made, failure);
 }
 
 // Columns of equal length as one array, which Python imports in one step.
@@ -109,10 +106,8 @@ nb::tuple read_rows_of(nb::list tests, nb::list columns, std::optional<OutputBuf
     BatchArguments arguments;
     const FilterRows filter{arguments.tests(tests), {}};
     const std::vector<ColumnRows> wanted = arguments.columns(columns);
-    std::optional<MutableBytes> left;
-    if (flags) left = *flags;
     return run([&](std::vector<ArrowArray>& arrays) {
-        return read_columns(filter, all_of(filter.tests.size()), wanted, left, arrays);
+        return read_columns(filter, all_of(filter.tests.size()), wanted, flags, arrays);
     });
 }
 
@@ -123,16 +118,11 @@ nb::tuple read_scattered_rows(nb::handle path, nb::list columns) {
     std::vector<WantedRows> wanted;
     for (nb::handle each : columns) wanted.push_back(arguments.wanted_rows(nb::cast<nb::tuple>(each)));
     std::optional<ScatteredParts> read;
-    std::optional<PageFailure> failure;
-    {
-        Unlocked unlocked;
-        try {
-            read = read_scattered(encoded, wanted);
-        } catch (const PageFailure& error) {
-            failure = error;
-        }
+    try {
+        read = without_lock([&] { return read_scattered(encoded, wanted); });
+    } catch (const PageFailure& failure) {
+        return nb::make_tuple(nb::none(), nb::make_tuple(failure.column, failure.what()));
     }
-    if (failure) return nb::make_tuple(nb::none(), nb::make_tuple(failure->column, failure->what()));
     if (!read) return nb::make_tuple(nb::none(), nb::none());
     const auto buffer = std::make_shared<PooledBuffer>(std::move(read->buffer));
     nb::list made;
@@ -168,13 +158,10 @@ nb::object read_mapped_rows(nb::list files) {
         }
     }
     std::optional<JoinedRows> read;
-    {
-        Unlocked unlocked;
-        try {
-            read.emplace(read_mapped(wanted));
-        } catch (const std::invalid_argument&) {
-            // Reading the single files reports the error.
-        }
+    try {
+        read.emplace(without_lock([&] { return read_mapped(wanted); }));
+    } catch (const std::invalid_argument&) {
+        // Reading the single files reports the error.
     }
     if (!read || read->columns.arrays.empty()) return nb::none();
     nb::list touched;

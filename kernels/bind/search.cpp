@@ -52,12 +52,9 @@ void bind_search(nb::module_& m) {
             [](NearestRows& self, Choice<Metric> metric, Count value_bits, Count dimension, const InputBuffer& queries,
                const InputBuffer& values, const std::optional<InputBuffer>& validity, Count first_bit,
                const InputBuffer& rows, Count num_rows) {
-                const Queries asked{metric, value_bits, dimension, self.num_queries(), queries};
-                const int64_t first = first_bit, count = num_rows;
-                const Bytes valid = validity ? Bytes(*validity) : Bytes();
-                const Bytes vectors = values, numbers = rows;
                 Unlocked unlocked;
-                add_vectors(self, asked, vectors, valid, first, numbers, count);
+                add_vectors(self, {metric, value_bits, dimension, self.num_queries(), queries}, values,
+                            validity ? Bytes(*validity) : Bytes(), first_bit, rows, num_rows);
             },
             "metric"_a, "value_bits"_a, "dimension"_a, "queries"_a, "values"_a, "validity"_a, "first_bit"_a, "rows"_a,
             "num_rows"_a)
@@ -66,11 +63,9 @@ void bind_search(nb::module_& m) {
             [](NearestRows& self, Choice<Metric> metric, Count value_bits, Count dimension, Count num_vectors,
                const InputBuffer& queries, const InputBuffer& values, const InputBuffer& offsets,
                const InputBuffer& rows, Count num_rows) {
-                const Queries asked{metric, value_bits, dimension, num_vectors, queries};
-                const int64_t count = num_rows;
-                const Bytes vectors = values, numbers = rows, edges = offsets;
                 Unlocked unlocked;
-                add_multivectors(self, asked, vectors, edges, numbers, count);
+                add_multivectors(self, {metric, value_bits, dimension, num_vectors, queries}, values, offsets, rows,
+                                 num_rows);
             },
             "metric"_a, "value_bits"_a, "dimension"_a, "num_vectors"_a, "queries"_a, "values"_a, "offsets"_a, "rows"_a,
             "num_rows"_a)
@@ -78,11 +73,8 @@ void bind_search(nb::module_& m) {
             "add_distances",
             [](NearestRows& self, Count query, const InputBuffer& distances, const std::optional<InputBuffer>& allowed,
                const InputBuffer& rows, Count num_rows) {
-                const int64_t number = query, count = num_rows;
-                const Bytes flags = allowed ? Bytes(*allowed) : Bytes();
-                const Bytes values = distances, numbers = rows;
                 Unlocked unlocked;
-                add_distances(self, number, values, flags, numbers, count);
+                add_distances(self, query, distances, allowed ? Bytes(*allowed) : Bytes(), rows, num_rows);
             },
             "query"_a, "distances"_a, "allowed"_a, "rows"_a, "num_rows"_a)
         .def("join", &NearestRows::join, "other"_a)
@@ -128,10 +120,8 @@ void bind_search(nb::module_& m) {
         .def(
             "show",
             [](const CodedPartitions& self, NearestRows& nearest, Count query, const InputBuffer& allowed) {
-                const int64_t number = query;
-                const Bytes flags = allowed;
                 Unlocked unlocked;
-                return add_product_codes(nearest, number, self.book, self.partitions, self.columns, flags);
+                return add_product_codes(nearest, query, self.book, self.partitions, self.columns, allowed);
             },
             "nearest"_a, "query"_a, "allowed"_a);
     nb::class_<QueriedWords>(m, "QueriedWords")
@@ -149,39 +139,20 @@ void bind_search(nb::module_& m) {
             "show",
             [](const QueriedWords& self, NearestRows& nearest, const InputBuffer& rows, Count num_documents,
                const InputBuffer& allowed, Count needed, Count k) {
-                const Bytes numbers = rows, flags = allowed;
-                const int64_t count = num_documents, least = needed, most = k;
                 Unlocked unlocked;
-                add_scored(nearest, self.words, numbers, count, flags, least, most);
+                add_scored(nearest, self.words, rows, num_documents, allowed, needed, k);
             },
             "nearest"_a, "rows"_a, "num_documents"_a, "allowed"_a, "needed"_a, "k"_a);
-    m.def(
-        "prepare_word_list",
-        [](const InputBuffer& documents, const InputBuffer& frequencies, Count count, const InputBuffer& norms,
-           Count num_documents, const OutputBuffer& ratios, const OutputBuffer& starts, const OutputBuffer& greatest) {
-            const int64_t size = count, every = num_documents;
-            Unlocked unlocked;
-            prepare_word_list(documents, frequencies, size, norms, every, ratios, starts, greatest);
-        },
-        "documents"_a, "frequencies"_a, "count"_a, "norms"_a, "num_documents"_a, "ratios"_a, "starts"_a, "greatest"_a);
-    m.def(
-        "decode_postings",
-        [](const InputBuffer& blocks, const InputBuffer& offsets, Count num_documents, Count block_size, bool is_varint,
-           Count most_documents, const OutputBuffer& documents, const OutputBuffer& frequencies) {
-            const int64_t count = num_documents, size = block_size, most = most_documents;
-            Unlocked unlocked;
-            decode_postings(blocks, offsets, count, size, is_varint, most, documents, frequencies);
-        },
-        "blocks"_a, "offsets"_a, "num_documents"_a, "block_size"_a, "is_varint"_a, "most_documents"_a, "documents"_a,
-        "frequencies"_a);
+    m.def("prepare_word_list", kernel(prepare_word_list), "documents"_a, "frequencies"_a, "count"_a, "norms"_a,
+          "num_documents"_a, "ratios"_a, "starts"_a, "greatest"_a);
+    m.def("decode_postings", kernel(decode_postings), "blocks"_a, "offsets"_a, "num_documents"_a, "block_size"_a,
+          "is_varint"_a, "most_documents"_a, "documents"_a, "frequencies"_a);
     m.def(
         "vector_distances",
         [](Choice<Metric> metric, Count value_bits, Count dimension, const InputBuffer& query,
            const InputBuffer& values, Count num_rows, const OutputBuffer& out) {
-            const Queries asked{metric, value_bits, dimension, 1, query};
-            const int64_t rows = num_rows;
             Unlocked unlocked;
-            vector_distances(asked, values, rows, out);
+            vector_distances({metric, value_bits, dimension, 1, query}, values, num_rows, out);
         },
         "metric"_a, "value_bits"_a, "dimension"_a, "query"_a, "values"_a, "num_rows"_a, "out"_a);
 }

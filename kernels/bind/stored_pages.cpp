@@ -108,9 +108,8 @@ BoundPage* in_structs(nb::object values, Count num_structs, Count num_rows) {
 }  // namespace
 
 nb::tuple to_tuple(const Block& block) {
-    const auto copy = [](Bytes bytes) { return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size()); };
-    const nb::object offsets = block.variable ? nb::object(copy(block.offsets)) : nb::none();
-    return nb::make_tuple(block.num_values, block.bits, offsets, copy(block.data));
+    const nb::object offsets = block.variable ? nb::object(to_bytes(block.offsets)) : nb::none();
+    return nb::make_tuple(block.num_values, block.bits, offsets, to_bytes(block.data));
 }
 
 void bind_stored_pages(nb::module_& m, nb::class_<BoundPage>& page) {

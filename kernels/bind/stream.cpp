@@ -241,11 +241,7 @@ nb::object to_capsule(const BoundStream& self, nb::object) {
 BoundArray* next_batch(const BoundStream& self) {
     // made first: without memory for it nobody would release the batch
     auto bound = std::make_unique<BoundArray>(ArrowArray{});
-    std::optional<ArrowArray> batch;
-    {
-        const Unlocked unlocked;
-        batch = self.stream->next();
-    }
+    std::optional<ArrowArray> batch = without_lock([&] { return self.stream->next(); });
     if (!batch) throw nb::stop_iteration();
     bound->array = *batch;
     return bound.release();

@@ -15,11 +15,6 @@ namespace lance {
 
 namespace {
 
-template <class Container>
-nb::bytes to_bytes(const Container& bytes) {
-    return nb::bytes(bytes.data(), bytes.size());
-}
-
 nb::object to_pages(const StoredColumn& column) {
     nb::list pages;
     for (const StoredPage& page : column.pages) {
@@ -60,12 +55,6 @@ Bytes held_bytes(nb::handle bytes) {
             static_cast<size_t>(PyBytes_Size(bytes.ptr()))};
 }
 
-int64_t to_count(nb::handle number) {
-    Count count;
-    if (!count.acquire(number.ptr())) throw nb::type_error("a count, size or position is not an integer");
-    return count;
-}
-
 // page: (num_rows, buffers, encoding, priority), whose bytes stay where they are
 WrittenPage to_written_page(nb::handle page) {
     const auto parts = nb::cast<nb::tuple>(page);
@@ -87,22 +76,14 @@ void bind_table(nb::module_& m) {
     m.def(
         "split_manifest",
         [](const InputBuffer& manifest) {
-            SplitManifest split;
-            {
-                Unlocked unlocked;
-                split = split_manifest(manifest);
-            }
+            const SplitManifest split = without_lock([&] { return split_manifest(manifest); });
             return nb::make_tuple(to_bytes(split.fragments), to_bytes(split.rest));
         },
         "manifest"_a);
     m.def(
         "fragment_table",
         [](const InputBuffer& fragments, bool with_bounds) {
-            std::vector<int64_t> table;
-            {
-                Unlocked unlocked;
-                table = fragment_table(fragments, with_bounds);
-            }
+            std::vector<int64_t> table = without_lock([&] { return fragment_table(fragments, with_bounds); });
             const size_t num_rows = table.size() / kNumFragmentColumns;
             return to_numpy(std::move(table), {num_rows, kNumFragmentColumns});
         },
@@ -112,11 +93,7 @@ void bind_table(nb::module_& m) {
         .def(
             "add",
             [](FragmentNames& self, const InputBuffer& fragments) {
-                NamedFiles named;
-                {
-                    Unlocked unlocked;
-                    named = self.add(fragments);
-                }
+                const NamedFiles named = without_lock([&] { return self.add(fragments); });
                 nb::list files;
                 for (const NamedFile& file : named.files) {
                     const nb::object base = file.base_id ? nb::object(nb::int_(*file.base_id)) : nb::none();
@@ -130,23 +107,13 @@ void bind_table(nb::module_& m) {
     m.def(
         "key_filter",
         [](const InputBuffer& keys, Count width, Count bits) {
-            std::vector<uint8_t> flags;
-            {
-                Unlocked unlocked;
-                flags = key_filter(keys, width, bits);
-            }
-            return to_bytes(flags);
+            return to_bytes(without_lock([&] { return key_filter(keys, width, bits); }));
         },
         "keys"_a, "width"_a, "bits"_a);
     m.def(
         "passing_keys",
         [](const InputBuffer& keys, Count width, const InputBuffer& flags) {
-            std::vector<int64_t> positions;
-            {
-                Unlocked unlocked;
-                positions = passing_keys(keys, width, flags);
-            }
-            return to_numpy(std::move(positions));
+            return to_numpy(without_lock([&] { return passing_keys(keys, width, flags); }));
         },
         "keys"_a, "width"_a, "flags"_a);
     // with the GIL, these: they take less time than giving it back

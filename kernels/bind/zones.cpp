@@ -68,15 +68,8 @@ void bind_zones(nb::module_& m) {
             for (const int64_t position : positions) {
                 if (position < 0 || position > kMaxCount) fail("an edge at ", position);
             }
-            std::optional<Bytes> bits;
-            if (validity) bits = *validity;
-            const ValueOrder kind = order;
-            const int64_t width = num_bits, from = offset;
-            std::vector<KeyBounds> bounds;
-            {
-                Unlocked unlocked;
-                bounds = bound_runs(kind, width, values, bits, from, positions);
-            }
+            const std::vector<KeyBounds> bounds =
+                without_lock([&] { return bound_runs(order, num_bits, values, validity, offset, positions); });
             std::vector<int64_t> numbers;
             numbers.reserve(4 * bounds.size());
             for (const KeyBounds& each : bounds) {
@@ -87,12 +80,8 @@ void bind_zones(nb::module_& m) {
         },
         "order"_a, "num_bits"_a, "values"_a, "validity"_a.none(), "offset"_a, "edges"_a);
     nb::class_<ZoneBounds>(m, "ZoneBounds")
-        .def(
-            "__init__",
-            [](ZoneBounds* self, Choice<ValueOrder> order, Count num_bits, Count num_rows, Count rows_per_zone) {
-                new (self) ZoneBounds(order, num_bits, num_rows, rows_per_zone);
-            },
-            "order"_a, "num_bits"_a, "num_rows"_a, "rows_per_zone"_a)
+        .def(nb::init<Choice<ValueOrder>, Count, Count, Count>(), "order"_a, "num_bits"_a, "num_rows"_a,
+             "rows_per_zone"_a)
         .def_prop_ro("num_rows", &ZoneBounds::num_rows)
         .def_prop_ro("number", &ZoneBounds::number)
         .def_prop_ro("num_known", [](const ZoneBounds& self) { return once_free([&] { return self.num_known(); }); })
@@ -105,12 +94,9 @@ void bind_zones(nb::module_& m) {
             "observe_array",
             [](ZoneBounds& self, Count row, const InputBuffer& values, const std::optional<InputBuffer>& validity,
                Count offset, Count count) {
-                std::optional<Bytes> bits;
-                if (validity) bits = *validity;
-                const int64_t first = row, from = offset, size = count;
                 Unlocked unlocked;
                 ZoneObserver observer(self);
-                observer.add_array(first, values, bits, from, size);
+                observer.add_array(row, values, validity, offset, count);
                 observer.finish();
             },
             "row"_a, "values"_a, "validity"_a.none(), "offset"_a, "count"_a)
@@ -118,12 +104,9 @@ void bind_zones(nb::module_& m) {
             "observe_strings",
             [](ZoneBounds& self, Count row, const InputBuffer& offsets, Count offset_bits, const InputBuffer& data,
                const std::optional<InputBuffer>& validity, Count offset, Count count) {
-                std::optional<Bytes> bits;
-                if (validity) bits = *validity;
-                const int64_t first = row, width = offset_bits, from = offset, size = count;
                 Unlocked unlocked;
                 ZoneObserver observer(self);
-                observer.add_strings(first, offsets, width, data, bits, from, size);
+                observer.add_strings(row, offsets, offset_bits, data, validity, offset, count);
                 observer.finish();
             },
             "row"_a, "offsets"_a, "offset_bits"_a, "data"_a, "validity"_a.none(), "offset"_a, "count"_a);
