@@ -18,16 +18,12 @@ void add_numbers(const WireField& field, std::vector<uint64_t>& numbers) {
 // Encoding: one of 1 indirect, 2 direct {1 bytes}, 3 none. Absent means no bytes.
 std::optional<Bytes> direct_encoding(Bytes message) {
     std::optional<Bytes> encoding;
-    WireReader fields(message);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(message)) {
         if (field.type != WireType::kBytes || field.number > 3) continue;
         encoding.reset();
         if (field.number != 2) continue;
         encoding = Bytes();
-        WireReader direct(field.bytes);
-        while (!direct.done()) {
-            const WireField part = direct.next();
+        for (const WireField& part : WireReader(field.bytes)) {
             if (part.number == 1 && part.type == WireType::kBytes) encoding = part.bytes;
         }
     }
@@ -40,9 +36,7 @@ StoredPage parse_page(Bytes message, uint64_t file_size) {
     std::vector<uint64_t> offsets;
     std::vector<uint64_t> sizes;
     uint64_t length = 0;
-    WireReader fields(message);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(message)) {
         if (field.number == 1) add_numbers(field, offsets);
         if (field.number == 2) add_numbers(field, sizes);
         if (field.number == 3 && field.type == WireType::kVarint) length = field.value;
@@ -66,9 +60,7 @@ StoredPage parse_page(Bytes message, uint64_t file_size) {
 
 StoredColumn parse_column(Bytes metadata, int64_t file_size) {
     StoredColumn column;
-    WireReader fields(metadata);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(metadata)) {
         if (field.type != WireType::kBytes) continue;
         if (field.number == 1) column.encoding = direct_encoding(field.bytes).value_or(Bytes());
         if (field.number == 2) column.pages.push_back(parse_page(field.bytes, static_cast<uint64_t>(file_size)));
@@ -78,9 +70,7 @@ StoredColumn parse_column(Bytes metadata, int64_t file_size) {
 
 int64_t num_rows_of_file(Bytes descriptor) {
     uint64_t length = 0;
-    WireReader fields(descriptor);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(descriptor)) {
         if (field.number == 2 && field.type == WireType::kVarint) length = field.value;
     }
     if (length > static_cast<uint64_t>(kMaxCount)) fail("a file of ", length, " rows is not possible");

@@ -4,10 +4,8 @@
 namespace lance {
 
 Fields::Fields(Bytes message) : message_(message) {
-    WireReader reader(message);
     uint32_t position = 0;
-    while (!reader.done()) {
-        const WireField field = reader.next();
+    for (const WireField& field : WireReader(message)) {
         if (field.number > kMost) continue;
         const uint32_t bit = uint32_t{1} << field.number;
         if (field.type == WireType::kVarint) {
@@ -25,9 +23,7 @@ Fields::Fields(Bytes message) : message_(message) {
 
 std::vector<uint64_t> Fields::all_numbers(int field) const {
     std::vector<uint64_t> numbers;
-    WireReader reader(message_);
-    while (!reader.done()) {
-        const WireField each = reader.next();
+    for (const WireField& each : WireReader(message_)) {
         if (each.number != field) continue;
         if (each.type == WireType::kVarint) numbers.push_back(each.value);
         if (each.type != WireType::kBytes) continue;
@@ -39,9 +35,7 @@ std::vector<uint64_t> Fields::all_numbers(int field) const {
 
 std::vector<Bytes> Fields::all_bytes(int field) const {
     std::vector<Bytes> messages;
-    WireReader reader(message_);
-    while (!reader.done()) {
-        const WireField each = reader.next();
+    for (const WireField& each : WireReader(message_)) {
         if (each.number == field && each.type == WireType::kBytes) messages.push_back(each.bytes);
     }
     return messages;

@@ -1,6 +1,8 @@
 // Walking over protobuf messages without building them: fields one after the other, every length checked.
 #pragma once
 
+#include <cstddef>
+
 #include "system/bytes.h"
 
 namespace lance {
@@ -15,7 +17,9 @@ struct WireField {
     Bytes bytes;
 };
 
-// Reads the fields of a message in the order in which they are stored.
+// Reads the fields of a message in the order in which they are stored:
+//
+//     for (const WireField& field : WireReader(message))
 class WireReader {
   public:
     explicit WireReader(Bytes message) : message_(message) {}
@@ -33,6 +37,16 @@ class WireReader {
         if (at_ < message_.size() && message_[at_] < 0x80) return message_[at_++];
         return long_varint();
     }
+
+    // Takes the next field when it is read.
+    struct Next {
+        WireReader& reader;
+        bool operator!=(std::nullptr_t) const { return !reader.done(); }
+        WireField operator*() const { return reader.next(); }
+        void operator++() const {}
+    };
+    Next begin() { return {*this}; }
+    std::nullptr_t end() const { return nullptr; }
 
   private:
     uint64_t long_varint();

@@ -14,9 +14,7 @@ constexpr int64_t kMetadata = 10;
 
 StoredField stored_field(Bytes message) {
     StoredField field;
-    WireReader parts(message);
-    while (!parts.done()) {
-        const WireField part = parts.next();
+    for (const WireField& part : WireReader(message)) {
         field.has_more |= part.number >= kDictionary && part.number <= kMetadata;
         if (part.type == WireType::kBytes) {
             if (part.number == 2) field.name = part.bytes;
@@ -35,9 +33,7 @@ StoredField stored_field(Bytes message) {
 
 std::vector<StoredField> schema_fields(Bytes manifest) {
     std::vector<StoredField> fields;
-    WireReader parts(manifest);
-    while (!parts.done()) {
-        const WireField part = parts.next();
+    for (const WireField& part : WireReader(manifest)) {
         if (part.number == kManifestFields && part.type == WireType::kBytes) fields.push_back(stored_field(part.bytes));
     }
     return fields;

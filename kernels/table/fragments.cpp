@@ -56,15 +56,12 @@ Bounds bounds_of_offsets(uint64_t base, Bytes offsets) {
 Bounds bounds_of_array(Bytes array) {
     Bounds bounds;
     WireReader forms(array);
-    while (!forms.done()) {
-        const WireField form = forms.next();
+    for (const WireField& form : forms) {
         // of two forms a reader makes one, by rules that are not worth following here
         if (form.type != WireType::kBytes || forms.position() != size_of(array)) return Bounds::unknown();
         uint64_t base = 0;
         Bytes values;
-        WireReader parts(form.bytes);
-        while (!parts.done()) {
-            const WireField part = parts.next();
+        for (const WireField& part : WireReader(form.bytes)) {
             if (part.number == 1 && part.type == WireType::kVarint) base = part.value;
             if (part.number == 2 && part.type == WireType::kBytes) values = part.bytes;
         }
@@ -79,8 +76,7 @@ Bounds bounds_of_array(Bytes array) {
 Bounds bounds_of_segment(Bytes segment) {
     Bounds bounds;
     WireReader forms(segment);
-    while (!forms.done()) {
-        const WireField form = forms.next();
+    for (const WireField& form : forms) {
         if (form.type != WireType::kBytes || forms.position() != size_of(segment)) return Bounds::unknown();
         if (form.number >= 4) {
             bounds.add(form.number <= 5 ? bounds_of_array(form.bytes) : Bounds::unknown());
@@ -88,9 +84,7 @@ Bounds bounds_of_segment(Bytes segment) {
         }
         uint64_t start = 0;
         uint64_t end = 0;
-        WireReader parts(form.bytes);
-        while (!parts.done()) {
-            const WireField part = parts.next();
+        for (const WireField& part : WireReader(form.bytes)) {
             if (part.number == 1 && part.type == WireType::kVarint) start = part.value;
             if (part.number == 2 && part.type == WireType::kVarint) end = part.value;
         }
@@ -102,9 +96,7 @@ Bounds bounds_of_segment(Bytes segment) {
 // RowIdSequence: 1 segments.
 Bounds bounds_of_row_ids(Bytes sequence) {
     Bounds bounds;
-    WireReader segments(sequence);
-    while (!segments.done()) {
-        const WireField segment = segments.next();
+    for (const WireField& segment : WireReader(sequence)) {
         if (segment.number == 1 && segment.type == WireType::kBytes) bounds.add(bounds_of_segment(segment.bytes));
     }
     return bounds;
@@ -113,14 +105,10 @@ Bounds bounds_of_row_ids(Bytes sequence) {
 // RowDatasetVersionSequence: 1 runs {1 span, 2 version}.
 Bounds bounds_of_versions(Bytes sequence) {
     Bounds bounds;
-    WireReader runs(sequence);
-    while (!runs.done()) {
-        const WireField run = runs.next();
+    for (const WireField& run : WireReader(sequence)) {
         if (run.number != 1 || run.type != WireType::kBytes) continue;
         uint64_t version = 0;
-        WireReader parts(run.bytes);
-        while (!parts.done()) {
-            const WireField part = parts.next();
+        for (const WireField& part : WireReader(run.bytes)) {
             if (part.number == 2 && part.type == WireType::kVarint) version = part.value;
         }
         bounds.add(version);
@@ -155,9 +143,7 @@ struct FileFacts {
 // DataFile: 3 column indices, 6 size.
 FileFacts file_facts(Bytes file) {
     FileFacts facts;
-    WireReader fields(file);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(file)) {
         if (field.number == 6 && field.type == WireType::kVarint) facts.size = field.value;
         if (field.number == 3) facts.has_columns |= field.type != WireType::kBytes || !field.bytes.empty();
     }
@@ -167,9 +153,7 @@ FileFacts file_facts(Bytes file) {
 // DeletionFile: 4 number of deleted rows.
 uint64_t num_deleted_rows(Bytes file) {
     uint64_t count = 0;
-    WireReader fields(file);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(file)) {
         if (field.number == 4 && field.type == WireType::kVarint) count = field.value;
     }
     return count;
@@ -224,9 +208,7 @@ Row fragment_row(Bytes fragment, bool with_bounds) {
         set_sequence(row, form, SequenceForm::kNone, Bounds::unknown());
     }
     bool sizes_known = true;
-    WireReader fields(fragment);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(fragment)) {
         if (field.type == WireType::kVarint && field.number == 1) row[kId] = field.value;
         if (field.type == WireType::kVarint && field.number == 4) row[kPhysicalRows] = field.value;
         if (field.type == WireType::kBytes) add_bytes_field(row, field, sizes_known, with_bounds);
@@ -254,9 +236,7 @@ SplitManifest split_manifest(Bytes manifest) {
 
 std::vector<int64_t> fragment_table(Bytes fragments, bool with_bounds) {
     std::vector<int64_t> table;
-    WireReader records(fragments);
-    while (!records.done()) {
-        const WireField record = records.next();
+    for (const WireField& record : WireReader(fragments)) {
         if (record.number != kManifestFragments || record.type != WireType::kBytes) {
             fail("field ", record.number, " of a manifest stands among its fragments");
         }

@@ -42,9 +42,7 @@ Bytes message(const WireField& field) {
 
 NamedFile data_file(Bytes file) {
     NamedFile named{NamedKind::kData, std::nullopt, {}};
-    WireReader fields(file);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(file)) {
         if (field.number == 1) named.name = ascii(message(field));
         if (field.number == 7) named.base_id = base_id(field);
     }
@@ -56,9 +54,7 @@ NamedFile deletion_file(Bytes file, uint64_t fragment_id) {
     uint64_t type = 0;
     uint64_t read_version = 0;
     uint64_t id = 0;
-    WireReader fields(file);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(file)) {
         if (field.number == 1) type = number(field);
         if (field.number == 2) read_version = number(field);
         if (field.number == 3) id = number(field);
@@ -72,9 +68,7 @@ NamedFile deletion_file(Bytes file, uint64_t fragment_id) {
 
 NamedFile external_file(Bytes file) {
     NamedFile named{NamedKind::kExternal, std::nullopt, {}};
-    WireReader fields(file);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(file)) {
         if (field.number == 1) named.name = ascii(message(field));
     }
     return named;
@@ -101,9 +95,7 @@ void add_files(Bytes fragment, std::vector<NamedFile>& files) {
     std::array<bool, 5> seen{};
     std::optional<Bytes> deletions;
     uint64_t id = 0;
-    WireReader fields(fragment);
-    while (!fields.done()) {
-        const WireField field = fields.next();
+    for (const WireField& field : WireReader(fragment)) {
         if (const int group = group_of(field.number); group != 0) {
             if (seen[static_cast<size_t>(group)]) throw Unusual();
             seen[static_cast<size_t>(group)] = true;
