@@ -82,9 +82,6 @@ def _gathers() -> Iterator[Values]:
                     out_offset_bits=out_bits,
                 )
             yield _call("gather_variable_bytes", **head, **of_items, items_data=b"".join(texts), out=300 * 12)
-    yield _call(
-        "gather_ranges", data=bytes(range(200)), starts=_ints([3, 0, 150, 9]), lengths=_ints([4, 9, 50, 0]), out=63
-    )
     for bits in (32, 64):
         codes = [oracles.fsst_encode(text, _SYMBOLS) for text in _words(200)]
         offsets = np.cumsum([0, *map(len, codes)]).astype(f"<u{bits // 8}").tobytes()

@@ -841,9 +841,6 @@ def gather_variable_bytes(
     out: as many bytes as gather_variable_offsets returned
     """
 
-def gather_ranges(data: Buffer, starts: Buffer, lengths: Buffer, out: Buffer) -> int:
-    """Copies data[start : start + length] for all int64 starts and lengths; returns the bytes copied."""
-
 # Bits, numbers and texts.
 
 def mask_to_ranges(bitmap: Buffer, bit_offset: int, num_bits: int) -> npt.NDArray[np.int64]:
@@ -859,7 +856,7 @@ def contains(offsets: Buffer, offset_bits: int, num_strings: int, data: Buffer, 
     """
 
 def scatter_ranges(data: Buffer, starts: Buffer, lengths: Buffer, out_starts: Buffer, out: Buffer) -> None:
-    """Copies byte ranges of `data` to positions of `out`: the inverse of `gather_ranges`.
+    """Copies byte ranges of `data` to positions of `out`.
 
     starts, lengths, out_starts: int64, one for each range
     """

@@ -29,7 +29,6 @@ void bind_gather(nb::module_& m) {
           "item_offsets"_a, "item_offset_bits"_a, "num_items"_a, "out_offsets"_a, "out_offset_bits"_a);
     m.def("gather_variable_bytes", kernel(gather_variable_bytes), "indices"_a, "index_bits"_a, "num_indices"_a,
           "item_offsets"_a, "item_offset_bits"_a, "num_items"_a, "items_data"_a, "out"_a);
-    m.def("gather_ranges", kernel(gather_ranges), "data"_a, "starts"_a, "lengths"_a, "out"_a);
     m.def("scatter_ranges", kernel(scatter_ranges), "data"_a, "starts"_a, "lengths"_a, "out_starts"_a, "out"_a);
     m.def(
         "mask_to_ranges",

@@ -52,7 +52,6 @@ int64_t gather_variable_offsets(Bytes indices, int64_t index_bits, int64_t num_i
                                 int64_t out_offset_bits);
 int64_t gather_variable_bytes(Bytes indices, int64_t index_bits, int64_t num_indices, Bytes item_offsets,
                               int64_t item_offset_bits, int64_t num_items, Bytes data, MutableBytes out);
-int64_t gather_ranges(Bytes data, Bytes starts, Bytes lengths, MutableBytes out);
 void scatter_ranges(Bytes data, Bytes starts, Bytes lengths, Bytes out_starts, MutableBytes out);
 
 std::vector<int64_t> mask_to_ranges(Bytes bitmap, int64_t bit_offset, int64_t num_bits);

@@ -238,24 +238,6 @@ int64_t gather_variable_bytes(Bytes indices, int64_t index_bits, int64_t num_ind
     });
 }
 
-int64_t gather_ranges(Bytes data, Bytes starts, Bytes lengths, MutableBytes out) {
-    if (starts.size() != lengths.size() || starts.size() % 8 != 0) {
-        fail("starts of ", starts.size(), " bytes and lengths of ", lengths.size(), " are not as many int64 values");
-    }
-    int64_t total = 0;
-    for (size_t i = 0; i < starts.size(); i += 8) {
-        const auto start = load<int64_t>(starts.data() + i);
-        const auto length = load<int64_t>(lengths.data() + i);
-        if (start < 0 || length < 0 || start > size_of(data) || length > size_of(data) - start) {
-            fail(length, " bytes at ", start, " are not in ", data.size());
-        }
-        if (length > size_of(out) - total) fail("out of ", out.size(), " bytes is too short for the ranges");
-        copy(out.data() + total, data.data() + start, length);
-        total += length;
-    }
-    return total;
-}
-
 void scatter_ranges(Bytes data, Bytes starts, Bytes lengths, Bytes out_starts, MutableBytes out) {
     if (starts.size() != lengths.size() || starts.size() != out_starts.size() || starts.size() % 8 != 0) {
         fail("starts, lengths and out_starts are not as many int64 values");

@@ -82,19 +82,6 @@ def test_offsets_of_items_are_checked(offsets: list[int]) -> None:
             kernels.gather_variable_bytes(*args, bytes(4), bytearray(100))
 
 
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 50)), max_size=9), st.binary(max_size=100))
-def test_ranges_of_bytes(ranges: list[tuple[int, int]], data: bytes) -> None:
-    starts = np.array([start for start, _ in ranges], np.int64)
-    lengths = np.array([length for _, length in ranges], np.int64)
-    if any(start + length > len(data) for start, length in ranges):
-        with pytest.raises(ValueError, match="are not in"):
-            kernels.gather_ranges(data, starts, lengths, bytearray(1000))
-        return
-    out = Output(int(lengths.sum()))
-    assert kernels.gather_ranges(data, starts, lengths, out.buffer) == lengths.sum()
-    assert out.array().tobytes() == b"".join(data[start : start + length] for start, length in ranges)
-
-
 @given(st.lists(st.booleans(), max_size=400), st.integers(0, 20), st.booleans())
 def test_runs_of_ones(flags: list[bool], skipped: int, all_ones: bool) -> None:
     flags = [True] * len(flags) if all_ones else flags

@@ -59,8 +59,8 @@ def select(block: FixedWidth, rows: RowRanges) -> FixedWidth:
             data = _aligned(block.data.slice(int(rows[0, 0]) * width, count * width), width)
         else:
             data = pa.allocate_buffer(count * width)
-            starts = np.ascontiguousarray(rows[:, 0] * width)
-            _kernels.gather_ranges(block.data, starts, (rows[:, 1] - rows[:, 0]) * width, data)
+            starts, lengths = rows[:, 0] * width, (rows[:, 1] - rows[:, 0]) * width
+            _kernels.scatter_ranges(block.data, starts, lengths, np.cumsum(lengths) - lengths, data)
         return FixedWidth(count, bits, data)
     if len(rows) == 1:
         first, end = int(rows[0, 0]) * bits, int(rows[0, 1]) * bits
