@@ -48,7 +48,7 @@ def make(values: FixedWidth | VariableWidth, most_items: int, most_bytes: float)
     if count < FEWEST_VALUES:
         return None
     # a few values of a short page may already exceed the limit
-    if count < SAMPLED_VALUES and _num_bytes(values, _num_first(values, _FEWEST_VALUES_TRIED)) > most_bytes:
+    if count < SAMPLED_VALUES and _num_bytes(values, _num_sampled(values, 1, _FEWEST_VALUES_TRIED)) > most_bytes:
         return None
     expected = min(_estimate(values), count)
     if expected * _item_bytes(values) > MAX_BYTES or _num_bytes(values, expected) > most_bytes:
@@ -112,11 +112,7 @@ def _estimate(values: FixedWidth | VariableWidth) -> float:
     # fewer large values are enough, because the bytes of a dictionary are limited
     block_items = min(_BLOCK_ITEMS, max(int(2 * MAX_BYTES / _item_bytes(values)) // _BLOCKS, _FEWEST_BLOCK_ITEMS))
     blocks, items = (_BLOCKS, block_items) if count >= _BLOCKS * block_items else (1, count)
-    match values:
-        case FixedWidth(bits_per_value=bits):
-            num_distinct = _kernels.sample_fixed(values.data, bits // 8, count, blocks, items)
-        case VariableWidth(offset_bits=bits):
-            num_distinct = _kernels.sample_strings(values.offsets, bits, count, values.data, blocks, items)
+    num_distinct = _num_sampled(values, blocks, items)
     sample = blocks * items
     if num_distinct == sample or sample == count:
         return float(num_distinct if sample == count else math.inf)
@@ -130,13 +126,13 @@ def _estimate(values: FixedWidth | VariableWidth) -> float:
     return high
 
 
-def _num_first(values: FixedWidth | VariableWidth, count: int) -> int:
-    """Counts the distinct values among the first ones."""
+def _num_sampled(values: FixedWidth | VariableWidth, blocks: int, items: int) -> int:
+    """Counts the distinct values in evenly spaced blocks of so many items."""
     match values:
         case FixedWidth(bits_per_value=bits):
-            return _kernels.sample_fixed(values.data, bits // 8, values.num_values, 1, count)
+            return _kernels.sample_fixed(values.data, bits // 8, values.num_values, blocks, items)
         case VariableWidth(offset_bits=bits):
-            return _kernels.sample_strings(values.offsets, bits, values.num_values, values.data, 1, count)
+            return _kernels.sample_strings(values.offsets, bits, values.num_values, values.data, blocks, items)
 
 
 def gather(items: Items, indices: "_kernels.Buffer", index_bits: int, count: int) -> Items:
