@@ -121,25 +121,17 @@ class FileSink:
         return self._position
 
     def close(self) -> None:
-        self.close_content()
-        _flush_folder(os.path.dirname(self._path))
-        # last: an interrupted close leaves no file
-        self._is_complete = True
-
-    def close_content(self, *, flushes: bool = True) -> None:
-        """Makes the bytes durable, but not yet the file's name.
-
-        flushes: if false, not even the bytes
-        """
         self._join()
         with _naming(self._path):
             self._file.flush()
-            if flushes:
-                os.fsync(self._file.fileno())
+            os.fsync(self._file.fileno())
             # The system reports a failed flush only once, possibly to the thread.
             if self._flush_error is not None:
                 raise self._flush_error
             self._file.close()
+        _flush_folder(os.path.dirname(self._path))
+        # last: an interrupted close leaves no file
+        self._is_complete = True
 
     def abort(self) -> None:
         if self._is_complete:

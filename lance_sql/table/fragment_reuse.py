@@ -259,7 +259,7 @@ def _deleted(live: bytes, sizes: Mapping[int, int]) -> tuple[I64, ...]:
     """
     from pyroaring import BitMap64
 
-    addresses = deserialize_64(live, "rows")
+    addresses = deserialize_64(live)
     offsets = []
     left = _MOST_DELETED
     for number, size in sizes.items():

@@ -44,7 +44,7 @@ BUDGET_BYTES: Final = 128 << 20
 # Columns of sets of rows, which are only decoded when a search needs one.
 _SETS: Final[Mapping[str, Callable[[bytes], object]]] = {
     "bitmaps": row_sets.check,
-    "posting_list": lambda data: deserialize_64(data, "rows"),
+    "posting_list": deserialize_64,
 }
 
 

@@ -20,10 +20,9 @@ I64: TypeAlias = npt.NDArray[np.int64]
 F32: TypeAlias = npt.NDArray[np.float32]
 
 
-def ascend(values: I64, *, strictly: bool = False) -> bool:
-    """Whether each of the values is at least the one before, or greater. Their differences may overflow."""
-    descents = values[1:] <= values[:-1] if strictly else values[1:] < values[:-1]
-    return not descents.any()
+def ascend(values: I64) -> bool:
+    """Whether each of the values is at least the one before. Their differences may overflow."""
+    return not (values[1:] < values[:-1]).any()
 
 
 def as_column(values: npt.NDArray[np.generic], type: pa.DataType) -> pa.Array:

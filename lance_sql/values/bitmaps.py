@@ -36,10 +36,9 @@ def deserialize(content: bytes, what: str) -> BitMap:
         raise CorruptFile(f"not a bitmap of {what} ({error})") from error
 
 
-def deserialize_64(content: bytes, what: str) -> BitMap64:
-    """Deserializes a set of 64-bit numbers. Here too, a few bytes of runs can stand for very many.
+def deserialize_64(content: bytes) -> BitMap64:
+    """Deserializes a set of 64-bit row numbers. Here too, a few bytes of runs can stand for very many.
 
-    what: noun for the numbers, for messages
     raises: CorruptFile
     """
     from pyroaring import BitMap64
@@ -47,7 +46,7 @@ def deserialize_64(content: bytes, what: str) -> BitMap64:
     try:
         return BitMap64.deserialize(content)
     except (ValueError, IndexError) as error:
-        raise CorruptFile(f"not a bitmap of {what} ({error})") from error
+        raise CorruptFile(f"not a bitmap of rows ({error})") from error
 
 
 def bitmap(numbers: U32) -> BitMap:

@@ -79,7 +79,7 @@ class Postings:
                 if lists.null_count:
                     raise CorruptFile("a trigram without rows")
                 for each in lists:
-                    yield bitmaps.deserialize_64(each.as_buffer().to_pybytes(), "rows")
+                    yield bitmaps.deserialize_64(each.as_buffer().to_pybytes())
 
 
 def read(file: IndexFile) -> Postings:
