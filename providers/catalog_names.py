@@ -33,14 +33,9 @@ def register(catalog: Catalog) -> int:
     return number
 
 
-def name_of(number: int, name: tuple[str, ...]) -> str:
-    """Returns the text for a table of a registered catalog."""
+def name_of(number: int, name: tuple[str, ...] | Sequence[tuple[str, ...]]) -> str:
+    """Returns the text for a table of a registered catalog, or for tables whose names the engine cannot distinguish."""
     return f"{_SCHEME}{number}/{json.dumps(name)}"
-
-
-def one_of(number: int, names: Sequence[tuple[str, ...]]) -> str:
-    """Returns the text for tables of a registered catalog whose names the engine cannot distinguish."""
-    return f"{_SCHEME}{number}/{json.dumps(names)}"
 
 
 def path_of(text: str) -> str | None:

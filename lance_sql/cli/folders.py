@@ -220,7 +220,7 @@ def _iceberg(path: str, metadata: str) -> Folder:
     newest = _newest(path, metadata)
     with _read_by(path, "pyiceberg"):
         table = StaticTable.from_metadata(newest)
-        if not _is_at(table.location(), path):
+        if os.path.realpath(re.sub("^file:/*", "/", table.location())) != os.path.realpath(path):
             raise UnsupportedFeature(
                 f"{shown(path)} is a copy of the Iceberg table at {table.location()}, whose files it names: write that"
                 f" one, in Python from its catalog: {_FROM_CATALOG}"
@@ -235,10 +235,6 @@ def _iceberg(path: str, metadata: str) -> Folder:
 
     read = partial(pa.RecordBatchReader.from_batches, schema, batches())
     return Folder("Iceberg", schema, (Part((_stamped(newest),), partial(int, rows), read),))
-
-
-def _is_at(location: str, path: str) -> bool:
-    return os.path.realpath(re.sub("^file:/*", "/", location)) == os.path.realpath(path)
 
 
 def _newest(path: str, metadata: str) -> str:

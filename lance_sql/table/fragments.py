@@ -163,7 +163,8 @@ class Fragments(Sequence[Fragment]):
         assert changed.keys() <= set(self.ids)
         made = [fragment for number, fragment in changed.items() if number not in removed] + list(added)
         content = _pick(self.content, self.table, np.array(indices, np.int64))
-        content += _serialize_all(made)
+        message = table_pb2.Manifest(fragments=[fragment_wire.serialize(fragment) for fragment in made])
+        content += bytes(message.SerializeToString())
         together = FragmentTable(content)
         if len(together) > 1 and (together.ids[1:] < together.ids[:-1]).any():
             content = _pick(content, together, np.argsort(together.ids, kind="stable"))
@@ -230,12 +231,6 @@ def _pick(content: bytes, table: FragmentTable, indices: I64) -> bytes:
     lasts = np.concatenate((firsts[1:] - 1, [len(indices) - 1]))
     starts, ends = bounds[indices[firsts]], bounds[indices[lasts] + 1]
     return b"".join([content[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)])
-
-
-def _serialize_all(fragments: Sequence[Fragment]) -> bytes:
-    return bytes(
-        table_pb2.Manifest(fragments=[fragment_wire.serialize(fragment) for fragment in fragments]).SerializeToString()
-    )
 
 
 def new_files(mine: Fragments, theirs: Fragments) -> list[tuple[Fragment, DataFile]]:

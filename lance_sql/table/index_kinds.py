@@ -66,7 +66,7 @@ class IndexKind:
 
 def _vectors(open: OpenFile, version: int) -> VectorIndex:
     try:
-        return vector_index.open_index(open(vector_index.INDEX), open(vector_index.AUXILIARY))
+        return VectorIndex(open(vector_index.INDEX), open(vector_index.AUXILIARY))
     except CorruptFile as error:
         if version > 0:
             raise

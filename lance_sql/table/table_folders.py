@@ -68,14 +68,6 @@ def drop(uri: str) -> int:
     return num_files
 
 
-def check_droppable(uri: str) -> None:
-    """Makes sure that `drop` can remove a table.
-
-    raises: as `drop`
-    """
-    _files(uri)
-
-
 def count(uri: str) -> int:
     """Returns the number of files that `drop` would remove.
 

@@ -68,7 +68,7 @@ def _sources(catalog: Catalog, number: int, tables: Iterable[tuple[str, ...]]) -
         by_name.setdefault((sql_folded(schema), sql_folded(name[-1])), []).append(name)
     for names in by_name.values():
         *namespace, last = names[0]
-        source = _source(catalog, number, names[0]) if len(names) == 1 else catalog_names.one_of(number, names)
+        source = _source(catalog, number, names[0]) if len(names) == 1 else catalog_names.name_of(number, names)
         if source is not None:
             yield ".".join(namespace) or _MAIN, last, source
 

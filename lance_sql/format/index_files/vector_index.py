@@ -231,14 +231,6 @@ COLUMNS: Final = {
 """The columns beside `_rowid` of each kind of stored vectors that distances need."""
 
 
-def open_index(index: IndexFile, auxiliary: IndexFile) -> VectorIndex:
-    """Opens the segment in these files.
-
-    raises: as `VectorIndex`
-    """
-    return VectorIndex(index, auxiliary)
-
-
 def tensor(message: vector_index_pb2.Tensor, num_axes: int) -> Array:
     """Returns the numbers of a message; f32 for f16.
 

@@ -79,11 +79,6 @@ class VectorQuery:
         """Number of queries with a result of their own."""
         return 1 if self.is_multivector else len(self.vectors)
 
-    @property
-    def default_metric(self) -> str:
-        """Metric if neither the user nor an index defines one."""
-        return "hamming" if self.value_bits == 8 else "l2"
-
     def rank(self, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
         """Ranks like `Ranker.rank`."""
         return rank_nearest(self, snapshot, allowed)
@@ -233,7 +228,7 @@ def _shown(given: object) -> str:
 def rank_nearest(query: VectorQuery, snapshot: Snapshot, allowed: Predicate | None) -> Ranking:
     """Returns the nearest rows; see `Ranker.rank`."""
     index = column_index(snapshot, query) if query.metric is None or _may_use(query, snapshot) else NO_INDEX
-    metric = query.metric or index.metric or query.default_metric
+    metric = query.metric or index.metric or ("hamming" if query.value_bits == 8 else "l2")
     if index.segments and metric == index.metric and _may_use(query, snapshot):
         answer = indexed.search(query, snapshot, allowed, index, metric)
         if answer is not None:
