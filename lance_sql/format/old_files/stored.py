@@ -66,10 +66,10 @@ def select(block: FixedWidth, rows: RowRanges) -> FixedWidth:
         first, end = int(rows[0, 0]) * bits, int(rows[0, 1]) * bits
         data = block.data.slice(first // 8, (end + 7) // 8 - first // 8)
         if first % 8:
-            data = _pack(_unpack(data, first % 8 + count * bits)[first % 8 :])
+            data = bitmap(_unpack(data, first % 8 + count * bits)[first % 8 :])
         return FixedWidth(count, bits, data)
     values = _unpack(block.data, block.num_values * bits).reshape(-1, bits)
-    return FixedWidth(count, bits, _pack(values[row_ranges.expand(rows)]))
+    return FixedWidth(count, bits, bitmap(values[row_ranges.expand(rows)]))
 
 
 def join(blocks: Sequence[FixedWidth]) -> FixedWidth:
@@ -80,7 +80,7 @@ def join(blocks: Sequence[FixedWidth]) -> FixedWidth:
     if bits % 8 == 0:
         return FixedWidth(count, bits, pa.py_buffer(b"".join(block.data for block in blocks)))
     parts = [_unpack(block.data, block.num_values * bits) for block in blocks]
-    return FixedWidth(count, bits, _pack(np.concatenate(parts)))
+    return FixedWidth(count, bits, bitmap(np.concatenate(parts)))
 
 
 def integers(block: FixedWidth) -> U64:
@@ -93,9 +93,9 @@ def integers(block: FixedWidth) -> U64:
     return np.frombuffer(block.data, f"<u{block.bits_per_value // 8}", block.num_values).astype(np.uint64, copy=False)
 
 
-def bitmap(valid: BoolMask) -> pa.Buffer:
-    """Packs a validity mask into a bitmap."""
-    return _pack(valid)
+def bitmap(bits: U8 | BoolMask) -> pa.Buffer:
+    """Packs bits, such as a validity mask, from the least significant bit of each byte on."""
+    return pa.py_buffer(np.packbits(bits, bitorder="little"))
 
 
 def bits(data: pa.Buffer, num_bits: int) -> BoolMask:
@@ -112,7 +112,3 @@ def _aligned(data: pa.Buffer, width: int) -> pa.Buffer:
 
 def _unpack(data: pa.Buffer, num_bits: int) -> U8:
     return np.unpackbits(np.frombuffer(data, np.uint8, (num_bits + 7) // 8), count=num_bits, bitorder="little")
-
-
-def _pack(values: U8 | BoolMask) -> pa.Buffer:
-    return pa.py_buffer(np.packbits(values, bitorder="little"))

@@ -19,6 +19,7 @@ from lance_sql.format.encodings.tree import (
     OutOfLineBitpacking,
     PackedStruct,
 )
+from lance_sql.format.encodings.wire_v2_1 import MAX_BITS, MAX_DEPTH
 from lance_sql.format.old_files.tree import (
     ArrayTree,
     Binary,
@@ -31,12 +32,6 @@ from lance_sql.format.old_files.tree import (
     StructHeader,
 )
 from lance_sql.format.proto import encodings_v2_0_pb2 as pb
-
-MAX_DEPTH = 32
-"""Maximum depth of trees; no writer needs deeper ones."""
-
-MAX_BITS = 1 << 32
-"""Widest value that is accepted, in bits (512 MiB)."""
 
 MAX_ITEMS = 1 << 48
 

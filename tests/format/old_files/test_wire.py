@@ -18,6 +18,7 @@ from lance_sql.format.encodings.tree import (
     OutOfLineBitpacking,
     PackedStruct,
 )
+from lance_sql.format.encodings.wire_v2_1 import MAX_DEPTH
 from lance_sql.format.old_files.tree import (
     Binary,
     Bitpacked,
@@ -28,7 +29,7 @@ from lance_sql.format.old_files.tree import (
     Stored,
     StructHeader,
 )
-from lance_sql.format.old_files.wire import MAX_DEPTH, encoding_from_wire, encoding_to_wire
+from lance_sql.format.old_files.wire import encoding_from_wire, encoding_to_wire
 from lance_sql.format.proto import encodings_v2_0_pb2 as pb
 
 Message = dict[str, Any]
