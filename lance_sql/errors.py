@@ -28,6 +28,7 @@ Decoders raise errors without a place. Each caller adds its own coordinate while
 # ruff: noqa: N818 - the names say what happened
 from __future__ import annotations
 
+import re
 import struct
 import sys
 from types import TracebackType
@@ -286,3 +287,21 @@ def _damage(error: BaseException) -> str | None:
 def sentence(message: str) -> str:
     """Returns a message with one mark at its end, so that another sentence can follow."""
     return message if message.endswith((".", "?", "!")) else f"{message}."
+
+
+# The second form is that of PyO3.
+_IN_TEXT: Final = re.compile(r"\blance_sql\.errors\.(\w+)(?:: ([^\r\n]+)|'>, value: \w+\((.+?)\), traceback: )")
+
+
+def in_text(text: str) -> LanceError | None:
+    """Returns the last error of this library in the text of an error of an engine or Arrow; None without one."""
+    found = _IN_TEXT.findall(text)
+    if not found:
+        return None
+    name, message, arguments = found[-1]
+    if arguments:
+        import ast
+
+        message = ast.literal_eval(f"({arguments},)")[0]
+    kind = globals().get(name)
+    return (kind if isinstance(kind, type) and issubclass(kind, LanceError) else LanceError)(message)

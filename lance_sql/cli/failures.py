@@ -20,8 +20,6 @@ INTERRUPTED: Final = 130
 
 # DuckDB's errors about the text of a query; all others come from running it.
 _USAGE_ERRORS: Final = ("BinderException", "CatalogException", "ParserException", "SyntaxException")
-# An error of this library in the message of an engine or Arrow: its type and message end the traceback.
-_WRAPPED: Final = re.compile(r"^(?:.*\s)?lance_sql\.errors\.(\w+): (.+)$", re.MULTILINE)
 # DuckDB's prefix for errors in functions of this library.
 _IN_OURS: Final = re.compile(
     r"^(?:Invalid Input Error: )?(?:Python exception occurred while executing the UDF: \w+: )?"
@@ -53,10 +51,9 @@ def explain(error: Exception) -> Failure | None:
 def _explained(error: Exception) -> Failure | None:
     if isinstance(error, LanceError):
         return _of(type(error), str(error))
-    wrapped = _WRAPPED.findall(str(error))
-    if wrapped:
-        name, message = wrapped[-1]
-        return _of(getattr(errors, name, LanceError), message)
+    wrapped = errors.in_text(str(error))
+    if wrapped is not None:
+        return _of(type(wrapped), str(wrapped))
     if isinstance(error, MemoryError):
         return Failure("this takes more memory than there is", CANNOT_READ)
     if isinstance(error, OSError):

@@ -14,6 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 from sqlglot import exp
 
+from lance_sql import errors
 from lance_sql.errors import ColumnNotFound, InvalidArgument, LanceError, UnsupportedFeature
 from lance_sql.one_sql.counting import counted_rows, counted_table
 from lance_sql.one_sql.references import Reference
@@ -69,7 +70,8 @@ class Prepared:
         except (OSError, pa.ArrowException) as error:
             if isinstance(error, LanceError):
                 raise
-            raise LanceError(f"{self.engine} cannot compute the rows: {_line(error)}") from error
+            ours = errors.in_text(str(error))
+            raise ours or LanceError(f"{self.engine} cannot compute the rows: {_line(error)}") from error
 
 
 @dataclass(frozen=True, slots=True)

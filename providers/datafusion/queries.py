@@ -10,6 +10,7 @@ import pyarrow as pa
 from datafusion import SessionContext, column
 from datafusion.functions import arrow_cast
 
+from lance_sql import errors
 from lance_sql.values import selection
 from lance_sql.values.sql_text import identifier
 
@@ -37,7 +38,7 @@ def target(given: Any) -> SessionContext:
 def prepare(context: SessionContext, request: Request) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:
     """Plans a query. Returns its columns, and a function that runs it on each call.
 
-    raises: DataFusionError for a query that cannot be planned; the function raises errors of running it
+    raises: DataFusionError for a query that cannot be planned; errors of this library that end planning or running
     """
     for name, source in request.sources.items():
         context.register_table(name, provided(source))
@@ -50,7 +51,7 @@ def prepare(context: SessionContext, request: Request) -> tuple[Sequence[str], C
         # stream delivers later types under that schema.
         frame = context.create_dataframe_from_logical_plan(frame.optimized_logical_plan())
     except Exception as error:
-        raise DataFusionError(_line(error)) from error
+        raise errors.in_text(str(error)) or DataFusionError(_line(error)) from error
     finally:
         for name in request.sources:
             context.deregister_table(name)
@@ -59,7 +60,7 @@ def prepare(context: SessionContext, request: Request) -> tuple[Sequence[str], C
         try:
             return pa.RecordBatchReader.from_stream(frame)
         except Exception as error:
-            raise DataFusionError(_line(error)) from error
+            raise errors.in_text(str(error)) or DataFusionError(_line(error)) from error
 
     return frame.schema().names, read
 
