@@ -18,7 +18,7 @@ from lance_sql.one_sql.free_columns import is_default
 from lance_sql.one_sql.row_changes import Assign
 from lance_sql.one_sql.writing_statements import Change, column_in, only, target
 from lance_sql.reads.scan.system_columns import ROW_ADDRESS, ROW_ID
-from lance_sql.values.typed_sql import OwnWords
+from lance_sql.values.typed_sql import OwnWords, shown
 
 _CLAUSE: Final = 1
 
@@ -159,7 +159,10 @@ def assignments(expressions: list[exp.Expr], alias: str, statement: str) -> tupl
     for each in expressions:
         column = each.this if isinstance(each, exp.EQ) else None
         if not isinstance(column, exp.Column) or (column.table and column.table.lower() != alias.lower()):
-            raise UnsupportedFeature(f"{statement} cannot set {each.sql()}: set columns of the table one by one")
+            part = each.this
+            # the printed index of an item depends on the dialect
+            named = f"an item of {shown(part.this)}" if isinstance(part, exp.Bracket) else shown(each)
+            raise UnsupportedFeature(f"{statement} cannot set {named}: set columns of the table one by one")
         value = each.expression
         if is_default(value):
             raise UnsupportedFeature(f"{statement} cannot set DEFAULT: columns of Lance tables have no defaults")

@@ -9,6 +9,7 @@ from sqlglot import exp
 from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.named_tables import moment
 from lance_sql.values.sql_tree import given
+from lance_sql.values.typed_sql import shown
 
 _MOST_DIGITS: Final = 40
 _READ: Final = frozenset({"this", "to", "expressions", "bracket_notation"})
@@ -64,7 +65,7 @@ def constant(node: exp.Expr, what: str, *, fractions: bool = False) -> Any:
 
 def _not_constant(node: exp.Expr, what: str) -> UnsupportedFeature:
     return UnsupportedFeature(
-        f"{what} takes constants, not {node.sql()}, because tables are opened before the statement runs"
+        f"{what} takes constants, not {shown(node)}, because tables are opened before the statement runs"
     )
 
 

@@ -12,6 +12,7 @@ from lance_sql.errors import InvalidArgument, UnsupportedFeature
 from lance_sql.one_sql.changing import assignments
 from lance_sql.one_sql.free_columns import qualified
 from lance_sql.one_sql.writing_statements import only
+from lance_sql.values.typed_sql import shown
 
 Side: TypeAlias = Literal["matched", "not_matched", "by_source"]
 Action: TypeAlias = Literal["update", "insert", "delete", "nothing"]
@@ -92,7 +93,7 @@ def clause_of(when: exp.When, alias: str) -> Clause:
             only(then, "THEN INSERT", "this", "expression")
             if side != "not_matched":
                 raise InvalidArgument("Only WHEN NOT MATCHED can insert: use UPDATE")
-            return Clause(side, "insert", condition, is_simple, _inserted(then), then.this is None)
+            return Clause(side, "insert", condition, is_simple, _inserted(then, alias), then.this is None)
         case exp.Var() if then.name.upper() == "DELETE":
             if side == "not_matched":
                 raise InvalidArgument(
@@ -102,11 +103,14 @@ def clause_of(when: exp.When, alias: str) -> Clause:
             return Clause(side, "delete", condition, is_simple, None)
         case exp.Var() if then.name.upper() == "DO NOTHING":
             return Clause(side, "nothing", condition, is_simple, None)
-    raise UnsupportedFeature(f"MERGE .. THEN {then.sql()} is not supported: use UPDATE, DELETE, INSERT or DO NOTHING")
+    raise UnsupportedFeature(f"MERGE .. THEN {shown(then)} is not supported: use UPDATE, DELETE, INSERT or DO NOTHING")
 
 
-def _inserted(then: exp.Insert) -> tuple[tuple[str, exp.Expr], ...] | None:
-    """Returns the values of INSERT by column; names are empty if it has none. None if it takes the source's columns."""
+def _inserted(then: exp.Insert, alias: str) -> tuple[tuple[str, exp.Expr], ...] | None:
+    """Returns the values of INSERT by column; names are empty if it has none. None if it takes the source's columns.
+
+    alias: the name of the table in the statement
+    """
     names, values = then.this, then.expression
     if isinstance(names, exp.Star) or (names is None and not values):
         return None
@@ -122,4 +126,8 @@ def _inserted(then: exp.Insert) -> tuple[tuple[str, exp.Expr], ...] | None:
             f"INSERT of MERGE has {len(names.expressions) if isinstance(names, exp.Tuple) else 1} columns and"
             f" {len(values.expressions)} values"
         )
+    for name in names.expressions:
+        is_other = isinstance(name, exp.Column) and name.table.lower() not in ("", alias.lower())
+        if is_other or not name.name:
+            raise UnsupportedFeature(f"MERGE cannot insert into {shown(name)}: name columns of the table")
     return tuple((name.name, value) for name, value in zip(names.expressions, values.expressions, strict=True))

@@ -18,7 +18,7 @@ from lance_sql.one_sql.clauses import TIME_TYPES
 from lance_sql.one_sql.dialects import tokenize
 from lance_sql.one_sql.references import WITH_SYSTEM_COLUMNS, references
 from lance_sql.one_sql.text_edits import Edit, own_words
-from lance_sql.values.typed_sql import OwnQuery, OwnWords
+from lance_sql.values.typed_sql import OwnQuery, OwnWords, shown
 
 _OPENING: Final = ("(", "[", "{")
 _CLOSING: Final = (")", "]", "}")
@@ -132,7 +132,7 @@ class Words:
         names = [part.this if isinstance(part, exp.Func) and not part.meta else part for part in table.parts]
         starts = [name.meta["start"] for name in names if isinstance(name, exp.Expr) and "start" in name.meta]
         if len(starts) < len(names):
-            raise InvalidArgument(f"Not SQL: {table.sql()} is not in the place of a table")
+            raise InvalidArgument(f"Not SQL: {shown(table)} is not in the place of a table")
         last = max(name.meta["end"] for name in names)
         position = sum(token.end < last for token in self.tokens)
         if isinstance(table.this, exp.Func):

@@ -21,6 +21,7 @@ from lance_sql.table import address
 from lance_sql.table.location import table_name
 from lance_sql.table.version_names import split_name
 from lance_sql.values.sql_tree import given
+from lance_sql.values.typed_sql import shown
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,7 @@ def target(node: exp.Expr | None, statement: str) -> tuple[str, str]:
     if path is not None and isinstance(table, exp.Table):
         only(table, f"The table of {statement}", "this", "db", "catalog", "alias", "version", "when")
     if not isinstance(table, exp.Table) or path is None:
-        name = table.sql() if isinstance(table, exp.Expr) else str(table)
+        name = shown(table) if isinstance(table, exp.Expr) else str(table)
         place = place_of(table)
         if place is not None:
             raise TableNotFound(f"No table {'.'.join(place.name)} in the catalog {place.attached_as}")
@@ -138,10 +139,9 @@ def only(node: exp.Expr, statement: str, *parts: str) -> None:
         if key in parts or key not in given(node):
             continue
         first = value[0] if isinstance(value, list) else value
-        shown = (
-            first.sql() if isinstance(first, exp.Expr) else first if isinstance(first, str) else key.strip("_").upper()
-        )
-        raise UnsupportedFeature(f"{statement} does not support {_PARTS.get(key, key.strip('_').upper())}: {shown}")
+        words = key.strip("_").upper()
+        part = shown(first) if isinstance(first, exp.Expr) else first if isinstance(first, str) else words
+        raise UnsupportedFeature(f"{statement} does not support {_PARTS.get(key, words)}: {part}")
 
 
 _PARTS: Final = {

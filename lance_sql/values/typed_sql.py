@@ -48,6 +48,19 @@ def _print_words(generator: Generator, node: OwnWords) -> str:
 
 PRINTED: Final[Mapping[type[exp.Expr], Callable[..., str]]] = {OwnWords: _print_words, OwnQuery: _print_words}
 """The transforms of a dialect that prints own words."""
+
+
+class _Shown(Generator):
+    """Writes SQL for messages."""
+
+    TRANSFORMS: ClassVar = {**Generator.TRANSFORMS, **PRINTED}
+
+
+def shown(node: exp.Expr) -> str:
+    """Returns a part of a statement for a message, parts as typed among it."""
+    return str(_Shown().generate(node))
+
+
 _TYPED: Final = "typed_path"
 
 

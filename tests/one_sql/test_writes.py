@@ -414,6 +414,16 @@ def test_the_statement_and_the_job_are_recorded(monkeypatch: pytest.MonkeyPatch)
         ("UPDATE 't.lance' SET nothing = 1 WHERE true", ColumnNotFound, "nothing"),
         ("UPDATE 't.lance' SET id = 1, ID = 2 WHERE true", InvalidArgument, "a column twice"),
         ("UPDATE 't.lance' SET (id, amount) = (1, 2)", UnsupportedFeature, "one by one"),
+        ("UPDATE 't.lance' SET s.a = 5 WHERE id = 1", UnsupportedFeature, "cannot set s.a = 5: .* one by one"),
+        ("UPDATE 't.lance' SET l[1] = 5 WHERE id = 1", UnsupportedFeature, "an item of l: .* one by one"),
+        *(
+            (f"MERGE INTO t.lance USING (SELECT 1 AS id) s ON t.id = s.id WHEN {clause}", UnsupportedFeature, message)
+            for clause, message in (
+                ("MATCHED THEN UPDATE SET s.amount = 5", "cannot set s.amount = 5: .* one by one"),
+                ("NOT MATCHED THEN INSERT (id, s.amount) VALUES (1, 2)", "cannot insert into s.amount: name columns"),
+                ("NOT MATCHED THEN INSERT (id, s['amount']) VALUES (1, 2)", "cannot insert into s.*: name columns"),
+            )
+        ),
         ("UPDATE 't.lance' SET amount = DEFAULT", UnsupportedFeature, "UPDATE cannot set DEFAULT"),
         ("UPDATE 't.lance' SET amount = 'much' WHERE true", InvalidArgument, "does not fit|much"),
         ("DELETE FROM 't.lance' WHERE nothing = 1", ColumnNotFound, "nothing"),
