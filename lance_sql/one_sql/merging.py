@@ -119,13 +119,13 @@ class Merge(Change):
         numbered = exp.alias_(exp.Window(this=exp.Anonymous(this="row_number")), _ROW, quoted=True)
         source = self._marked().select(numbered)
         row = exp.alias_(exp.column(_ROW, table=self.source_name, quoted=True), _ROW, quoted=True)
-        pairs = self._selected(_named_query(_SOURCE), name, {}).select(row)
+        pairs = self._selected(exp.select("*").from_(_SOURCE), name, {}).select(row)
         clause_number = exp.column(CHANGE, table=_PAIRS, quoted=True)
         query = exp.select(exp.alias_(clause_number, CHANGE))
         query = query.select(*(row_changes.system(each, _PAIRS).as_(each) for each in (ROW_ID, ROW_ADDRESS)))
         query = query.select(*_chosen(clause_number, values)).from_(_PAIRS)
         query = query.join(
-            _aliased(_named_query(_SOURCE), self.source_name),
+            _aliased(exp.select("*").from_(_SOURCE), self.source_name),
             on=exp.EQ(
                 this=exp.column(_ROW, table=self.source_name, quoted=True),
                 expression=exp.column(_ROW, table=_PAIRS, quoted=True),
@@ -180,10 +180,6 @@ def _chosen(clause_number: exp.Expr, values: Mapping[int, Mapping[str, exp.Expr]
         is_chosen = exp.EQ(this=clause_number, expression=exp.Literal.number(clause))
         for column, value in given.items():
             yield exp.alias_(exp.Case().when(is_chosen.copy(), value), column)
-
-
-def _named_query(name: str) -> exp.Select:
-    return exp.select("*").from_(name)
 
 
 def _aliased(query: exp.Query, name: str) -> exp.Expr:

@@ -48,7 +48,6 @@ def named(name: str, alias: str) -> exp.Table:
 
 
 def system(name: str, table: str) -> exp.Column:
-    """Returns a system column of the table."""
     return exp.column(name, table=table, quoted=True)
 
 

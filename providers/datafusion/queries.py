@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
-from datafusion import SessionContext, column
+from datafusion import SessionConfig, SessionContext, column
 from datafusion.functions import arrow_cast
 
 from lance_sql import errors
@@ -31,8 +31,9 @@ Errors: Final = (DataFusionError,)
 
 
 def target(given: Any) -> SessionContext:
-    """Returns the given context, or a new one."""
-    return register(SessionContext()) if given is None else given
+    """Returns the given context, or a new one, whose TIMESTAMPTZ has a zone."""
+    config = SessionConfig().set("datafusion.execution.time_zone", "UTC")
+    return register(SessionContext(config)) if given is None else given
 
 
 def prepare(context: SessionContext, request: Request) -> tuple[Sequence[str], Callable[[], pa.RecordBatchReader]]:

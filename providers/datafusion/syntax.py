@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, ClassVar, Final
 
 from sqlglot import exp, transforms
@@ -12,6 +12,13 @@ from sqlglot.generators.postgres import PostgresGenerator
 
 from ..sources import Source
 from ..syntax import Syntax, measure_lists
+
+_MOMENT: Final = re.compile(
+    r"(\d{4})-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d{1,9})?\s?(Z|[+-]\d\d(?::?\d\d)?)?", re.IGNORECASE
+)
+_YEARS: Final = range(1678, 2262)
+"""Those of nanoseconds, which DataFusion casts texts to."""
+_MOST_DIGITS: Final = 76
 
 
 class DataFusion(Postgres):
@@ -27,6 +34,7 @@ class DataFusion(Postgres):
             exp.ArrayContains: lambda self, node: self.func("array_has", node.this, node.expression),
             exp.ArraySize: lambda self, node: self.func("array_length", node.this),
             exp.CountIf: lambda self, node: f"count(*) FILTER (WHERE {self.sql(node, 'this')})",
+            exp.Unhex: lambda self, node: self.func("decode", node.this, exp.Literal.string("hex")),
             exp.IntDiv: lambda self, node: f"CAST(trunc({self.binary(node, '/')}) AS BIGINT)",
             exp.AnyValue: lambda self, node: self.func("first_value", node.this),
             exp.IgnoreNulls: lambda self, node: f"{self.sql(node, 'this')} IGNORE NULLS",
@@ -34,6 +42,20 @@ class DataFusion(Postgres):
             exp.NullSafeEQ: lambda self, node: f"({self.binary(node, 'IS NOT DISTINCT FROM')})",
             exp.NullSafeNEQ: lambda self, node: f"({self.binary(node, 'IS DISTINCT FROM')})",
         }
+
+        def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+            """Writes moments with an offset in UTC, as a session without a time zone would drop the zone, and years
+            that nanoseconds do not have in microseconds."""
+            value = expression.this
+            moment = _MOMENT.fullmatch(value.name) if isinstance(value, exp.Literal) and value.is_string else None
+            if moment is not None:
+                year, offset = moment.groups()
+                unit = "Nanosecond" if int(year) in _YEARS else "Microsecond"
+                if offset and expression.to.is_type("timestamptz"):
+                    return self.sql(_cast(value, f'Timestamp({unit}, Some("UTC"))'))
+                if not offset and unit == "Microsecond" and expression.to.is_type("timestamp", "timestampntz"):
+                    return self.sql(_cast(value, f"Timestamp({unit}, None)"))
+            return super().cast_sql(expression, safe_prefix)
 
 
 def _rewritten(query: exp.Expr, sources: Mapping[str, Source]) -> exp.Expr:
@@ -61,11 +83,11 @@ def _cast(value: exp.Expr, type: str) -> exp.Expr:
 
 
 def _literal(value: Any) -> str | None:
-    if not isinstance(value, datetime):
+    if not isinstance(value, int) or -(2**63) <= value < 2**64 or abs(value) >= 10**_MOST_DIGITS:
         return None
-    zone = "None" if value.tzinfo is None else 'Some("UTC")'
-    moment = value if value.tzinfo is None else value.astimezone(UTC)
-    return f"arrow_cast('{moment.isoformat(' ')}', 'Timestamp(Microsecond, {zone})')"
+    # digits alone would be a float
+    type = "Decimal128(38, 0)" if abs(value) < 10**38 else f"Decimal256({_MOST_DIGITS}, 0)"
+    return f"arrow_cast('{value}', '{type}')"
 
 
 SYNTAX: Final = Syntax(

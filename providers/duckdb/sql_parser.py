@@ -1,11 +1,14 @@
-"""The parser of DuckDB's SQL: short forms of MERGE, and a query in parentheses that begins with FROM.
+"""The parser of DuckDB's SQL: short forms of MERGE, a query in parentheses that begins with FROM, and bytes.
 
 sqlglot parses `own (FROM t.lance)` in INSERT as a list of columns, and does not support `THEN UPDATE BY NAME`. It
 receives equivalent tokens instead; positions in the text are unchanged.
+
+DuckDB alone reads the bytes of `'\\x41'::BLOB`: other engines would take the four letters.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, Final
 
@@ -13,6 +16,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.parsers.duckdb import DuckDBParser
 
 _ORDERS: Final = ("NAME", "POSITION")
+_BYTES: Final = re.compile(r"\\x([0-9A-Fa-f]{2})|([^\\])", re.ASCII)
 
 
 class Parser(DuckDBParser):
@@ -28,7 +32,24 @@ class Parser(DuckDBParser):
             tokens = list(_actions(tokens))
         if "INSERT" in words:
             tokens = list(_queries(tokens))
-        return list(super().parse(tokens, sql))
+        trees = list(super().parse(tokens, sql))
+        return [_with_bytes(tree) for tree in trees] if "\\x" in sql else trees
+
+
+def _with_bytes(tree: exp.Expr | None) -> exp.Expr | None:
+    """Replaces texts with escaped bytes that are cast to BLOB by the bytes."""
+    return None if tree is None else tree.transform(_unescaped, copy=False)
+
+
+def _unescaped(node: exp.Expr) -> exp.Expr:
+    value = node.this
+    is_text = isinstance(node, exp.Cast) and isinstance(value, exp.Literal) and value.is_string
+    if not is_text or not node.args["to"].is_type("varbinary", "binary", "blob") or "\\x" not in value.name:
+        return node
+    parts = _BYTES.findall(value.name)
+    if sum(4 if byte else 1 for byte, _ in parts) != len(value.name):
+        return node
+    return exp.Unhex(this=exp.Literal.string("".join(byte or f"{ord(letter):02x}" for byte, letter in parts)))
 
 
 def _actions(tokens: Sequence[Token]) -> Iterator[Token]:
