@@ -4,7 +4,7 @@
 
 The model has the rows of each version by its number, what each reference names, and how far branches are published.
 After each step every reference is read, by a random address, and so are handles that were opened earlier: a handle
-gives the rows of its version, or says that the version is gone.
+gives the rows of its version, or says that the version is gone, and it finds the newest version of its branch.
 """
 
 from __future__ import annotations
@@ -581,10 +581,18 @@ class Life:
         for handle, rows in self.old:
             try:
                 assert _rows(handle) == rows, (handle, self.log)
+                self.check_newest(handle)
                 held.append((pickle.loads(pickle.dumps(handle)) if self.random.random() < 0.3 else handle, rows))
             except GONE:
                 pass
         self.old = held
+
+    def check_newest(self, handle: Dataset) -> None:
+        branch = self.table.branches.get(handle.branch)
+        if branch is not None and Path(handle.snapshot.uri).resolve() == self.path.resolve():
+            newest = handle.latest()
+            assert newest.version == branch.head, (newest, branch.head, self.log)
+            assert _rows(newest) == branch.state.rows, (newest, self.log)
 
 
 def _rows(table: Any) -> Rows:
