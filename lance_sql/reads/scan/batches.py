@@ -115,7 +115,7 @@ def runs_of(plan: ReadPlan, each: FragmentScan, cutting: Cutting) -> Iterator[Fr
     if len(rows) == 0:
         return
     num_rows = row_ranges.count(rows)
-    if batch_rows is None and _is_one_piece(plan, fragment, num_rows):
+    if (batch_rows or num_rows) >= num_rows and _is_one_piece(plan, fragment, num_rows):
         yield FragmentRun(fragment, rows, np.array([num_rows]), is_short=True)
     elif batch_rows is None and _fits(plan, each.fragment):
         yield FragmentRun(fragment, rows, np.array([num_rows]), is_wide=is_wide(each.fragment, len(plan.columns)))

@@ -103,6 +103,14 @@ def test_conditions_pass_the_same_rows_the_first_time(path: str, condition: str,
     assert lance_sql.open(path).count_rows(condition) == len(expected)
 
 
+@pytest.mark.parametrize(("batch_size", "is_at_once"), [(1600, True), (700, False)])
+def test_batches_of_a_size(path: str, batch_size: int, is_at_once: bool, at_once: list[int]) -> None:
+    read = list(lance_sql.open(path).scan(["text", "int64"], batch_size=batch_size).to_batches())
+    assert max(batch.num_rows for batch in read) <= batch_size
+    assert pa.Table.from_batches(read).equals(lance.dataset(path).to_table(["text", "int64"]))
+    assert sum(at_once) == (NUM_FRAGMENTS if is_at_once else 0)
+
+
 @pytest.mark.parametrize("limit", [0, 1, 1400, 1501, 3000])
 def test_limits_end_the_first_scan(path: str, limit: int) -> None:
     assert (

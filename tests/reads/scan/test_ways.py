@@ -211,7 +211,7 @@ def test_explain_reports_the_reason(tmp_path: Path, analyze: bool) -> None:
     for reason in ("with empty, which has no stream", "a short fragment"):
         assert f"read by the kernels, as arrays ({reason}): id, empty (in 1 of 2 fragments)" in lines
     assert "read by the kernels, as a stream: id (in 1 of 2 fragments)" in table.scan(["id"]).explain(analyze=analyze)
-    text = table.scan(["id"], batch_size=3000).explain(analyze=analyze)
+    text = table.scan(["id"], batch_size=300).explain(analyze=analyze)
     assert "read by the kernels, as arrays (a short file): id (in 1 of 2 fragments)" in text
 
 
