@@ -31,9 +31,10 @@ def held() -> dict[str, dict[str, Any]]:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
+    """Its files have more rows than those that the first scan reads at once, of which nothing is kept."""
     found = tmp_path / "t.lance"
     rows = pa.table({"x": np.arange(200_000), "s": [f"text {number % 1000}" for number in range(200_000)]})
-    lance_sql.write(rows, found, max_rows_per_file=50_000)
+    lance_sql.write(rows, found, max_rows_per_file=100_000)
     for file in found.rglob("*.*"):
         # what was written a moment ago is not kept
         os.utime(file, (0, 0))
@@ -58,7 +59,7 @@ def test_cached_bytes_are_counted_until_the_last_holder(path: Path) -> None:
         assert after[name]["entries"] > before.get(name, {"entries": 0})["entries"], name
     for name in (*KEPT, "learned statistics"):
         assert 0 < after[name]["bytes"] <= after[name]["most_bytes"], name
-    assert after["mapped files"]["entries"] >= 4
+    assert after["mapped files"]["entries"] >= 2
     assert after["blocks of mapped files"]["bytes"] > 0
     assert after["memoized functions"]["entries"] > 0
     of_versions = after["pages of versions"]["caches"]
