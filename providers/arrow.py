@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 
 import pyarrow as pa
 
+from lance_sql import _kernels
 from lance_sql.dataset import Dataset
-from lance_sql.errors import UnsupportedFeature
+from lance_sql.errors import UnsupportedFeature, at
 from lance_sql.format.schema.primary_key import outside
 from lance_sql.reads.arrow_dataset import AnyScan, ArrowDataset
 from lance_sql.reads.scan import system_columns
@@ -85,10 +86,11 @@ class EngineDataset(ArrowDataset):
 
         def batches() -> Iterator[pa.RecordBatch]:
             for batch in reader:
-                columns = [widened(column, field.type) for column, field in zip(batch.columns, fields, strict=True)]
+                columns = [widened(column, field) for column, field in zip(batch.columns, fields, strict=True)]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
-        return pa.RecordBatchReader.from_batches(schema, batches())
+        # a stream of Arrow would put the traceback into the message of an error
+        return pa.RecordBatchReader.from_stream(_kernels.BatchStream(batches(), schema, most_ahead=1, eager=False))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.dataset, self._widen, self._with_system_columns, bool(self._compact))
@@ -160,29 +162,30 @@ def _widened(field: pa.Field, widen: Widen) -> pa.Field:
         raise
 
 
-def widened(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Casts a column to its type of `widened_field`.
+def widened(column: pa.Array | pa.ChunkedArray, field: pa.Field) -> pa.Array | pa.ChunkedArray:
+    """Casts a column to its field of `widened_field`.
 
-    raises: pa.ArrowInvalid for a value that the type cannot hold
+    raises: UnsupportedFeature for a value that the type cannot hold
     """
     # Arrow's cast fails for a column that keeps its type, if a NULL has a member that is never NULL
-    return column if column.type == type else column.cast(type)
+    if column.type == field.type:
+        return column
+    try:
+        return column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        with at(column=field.name):
+            raise UnsupportedFeature(f"a value does not fit the engine's type {field.type}: {error}") from error
 
 
 def widened_rows(rows: pa.Table, widen: Widen) -> pa.Table:
     """Casts rows to the types of an engine.
 
-    raises: as `widened`, naming the column
+    raises: as `widened`
     """
     schema = pa.schema([_widened(field, widen) for field in rows.schema])
     if schema.equals(rows.schema.remove_metadata(), check_metadata=True):
         return rows
-    columns = []
-    for column, field in zip(rows.columns, schema, strict=True):
-        try:
-            columns.append(widened(column, field.type))
-        except pa.ArrowInvalid as error:
-            raise pa.ArrowInvalid(f"Column {field.name!r}: {error}") from error
+    columns = [widened(column, field) for column, field in zip(rows.columns, schema, strict=True)]
     return pa.Table.from_arrays(columns, schema=schema)
 
 

@@ -55,7 +55,7 @@ class Prepared:
         try:
             rows = self.read()
         except self.errors as error:
-            raise _mistake(self.engine, error) from error
+            raise errors.in_text(str(error)) or _mistake(self.engine, error) from error
         except OSError as error:
             # DuckDB 1.5 has no Arrow type for a column
             if isinstance(error, LanceError):

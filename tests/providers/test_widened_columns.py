@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 
 import lance_sql
+from lance_sql.cli import main
 
 STRUCT = pa.struct([pa.field("a", pa.int32(), nullable=False)])
 WIDENED: dict[str, Callable[[], pa.Array]] = {
@@ -44,3 +46,41 @@ def test_a_struct_whose_member_is_never_null_beside_a_widened_column(
     lance_sql.sql(f"INSERT INTO '{path}' SELECT * FROM '{path}' WHERE id = 2", connection=con)
     assert lance_sql.sql(f"SELECT s FROM '{path}' ORDER BY id", engine="datafusion").to_table().num_rows == 3
     assert len(con.execute(f"SELECT s, v FROM lance_changes('{path}')").fetchall()) == 3
+
+
+UNFIT: dict[str, Callable[[], pa.Array]] = {
+    "decimals": lambda: pa.array([Decimal(10) ** 70], pa.decimal256(76, 0)),
+    "nanoseconds": lambda: pa.array([1001], pa.duration("ns")),
+    "days": lambda: pa.array([2**53], pa.date64()),
+    "lists": lambda: pa.array([[Decimal(10) ** 70]], pa.list_(pa.decimal256(76, 0))),
+    "structs": lambda: pa.array([{"a": 1001}], pa.struct([("a", pa.duration("ns"))])),
+}
+
+
+@pytest.mark.parametrize("door", ["sql", "statement", "relation", "command line"])
+@pytest.mark.parametrize("kind", UNFIT)
+def test_a_value_that_the_type_of_the_engine_cannot_hold_is_refused_by_column(
+    tmp_path: Path, kind: str, door: str
+) -> None:
+    path = str(tmp_path / "t.lance")
+    values = UNFIT[kind]()
+    lance_sql.write(pa.table({"id": [1], "v": values}), path)
+    query = f"SELECT * FROM '{path}'"
+    if door == "command line":
+        result = CliRunner().invoke(main, [query])
+        assert result.exit_code == 3
+        message = result.stderr.strip()
+    else:
+        run: Callable[[], Any] = {
+            "sql": lambda: lance_sql.sql(query).to_table(),
+            "statement": lambda: lance_sql.sql(f"INSERT INTO '{path}' {query}"),
+            "relation": lambda: lance_sql.connect().sql(query).fetchall(),
+        }[door]
+        with pytest.raises(Exception, match="column 'v': a value does not fit the engine's type") as caught:
+            run()
+        message = str(caught.value)
+        assert door != "statement" or isinstance(caught.value, lance_sql.UnsupportedFeature)
+    assert "column 'v': a value does not fit the engine's type" in message
+    assert "\n" not in message
+    assert "Traceback" not in message
+    assert lance_sql.open(path).to_table()["v"].combine_chunks().equals(values)
