@@ -63,6 +63,12 @@ def _is_settled(status: Status) -> bool:
     return time.time_ns() - max(times) >= longest_tick(*times)
 
 
+def has_settled(path: str) -> bool:
+    """Whether every change of a file from now on is noticed."""
+    status = read_status(path)
+    return status is not None and _is_settled(status)
+
+
 class FileStatuses:
     """The files below a folder that were read, each with its status before the first read.
 

@@ -26,7 +26,15 @@ from lance_sql.runtime import threads
 from lance_sql.runtime.caches import LruCache, Measured, Usage, alive
 from lance_sql.store import durable, touched
 from lance_sql.store.contract import ByteRange, ObjectInfo, PutMode, Sink, check_path, check_ranges
-from lance_sql.store.file_statuses import Containment, FileStatuses, Status, identity_of, read_status, status_of
+from lance_sql.store.file_statuses import (
+    Containment,
+    FileStatuses,
+    Status,
+    has_settled,
+    identity_of,
+    read_status,
+    status_of,
+)
 from lance_sql.store.touched import BLOCK_BYTES, TouchedBlocks
 
 # Reading over a gap of a mapping costs nothing, because nothing is read before it is accessed.
@@ -150,6 +158,10 @@ class LocalStore:
         self._statuses.note(path)
         status = read_status(self._prefix + path)
         return None if status is None else identity_of(self._prefix + path, status)
+
+    def has_settled(self, path: str) -> bool:
+        """Whether every change of a file from now on is noticed: it was not written a moment ago."""
+        return has_settled(self._prefix + path)
 
     @property
     def num_mapped(self) -> int:

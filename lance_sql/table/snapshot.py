@@ -284,6 +284,9 @@ class Snapshot:
             raise identity.ended(self, f": {self.store.uri} has no versions")
         if file.path == self._file.path and self.is_still(file):
             return self
+        if not isinstance(self.store, LocalStore) or not self.store.has_settled(file.path):
+            # it would not stay open
+            return self.sibling(file)
         return Snapshot.shared(*self._stores, file, asked=self, **self._opened_as)
 
     def is_still(self, file: VersionFile) -> bool:
