@@ -6,6 +6,7 @@ import pickle
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +17,8 @@ import pytest
 import lance_sql
 from lance_sql.changes.feed import MODES
 from lance_sql.errors import ColumnNotFound, InvalidArgument
-from lance_sql.format.file import reader
+from lance_sql.format.file import reader, small_files
+from lance_sql.format.file.small_files import SmallFile
 
 
 @pytest.fixture
@@ -143,7 +145,7 @@ def test_explain_lists_the_columns_to_read(table: lance_sql.Dataset) -> None:
 
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The data files that are opened."""
+    """The data files that are opened, or read at once."""
     paths: list[str] = []
     original = reader.FileReader.__init__
 
@@ -151,7 +153,14 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         paths.append(path)
         original(self, store, path, *arguments, **options)
 
+    at_once = small_files.read
+
+    def counted_at_once(files: Sequence[SmallFile]) -> tuple[list[bool], list[pa.Array]]:
+        paths.extend(file.path.partition(".lance/")[2] for file in files)
+        return at_once(files)
+
     monkeypatch.setattr(reader.FileReader, "__init__", counted)
+    monkeypatch.setattr(small_files, "read", counted_at_once)
     return paths
 
 

@@ -363,7 +363,7 @@ PAIRED = ("h < j", "NOT (x <= f)", "w <> ww", "z = zz OR d > dd", "b < c", "h < 
 
 def is_native(held: Held, condition: str) -> bool:
     """Whether the kernels read and filter all batches of a stream by themselves."""
-    scan = held.dataset.scan(["id"], condition, batch_size=500)
+    scan = held.dataset.scan(["id"], condition, batch_size=50)
     if not scan.read_plan.columns.are_fields:
         return False
     found = batches.runs(scan.read_plan, scan.plan.fragments(), batches.Cutting(scan.batch_size))
