@@ -18,6 +18,7 @@ from sqlglot.optimizer.scope import Scope
 from sqlglot.optimizer.simplify import simplify
 
 from lance_sql.one_sql.exact_filters import is_understood
+from lance_sql.one_sql.used_columns import parts_of
 from lance_sql.values.sql_tree import has_only
 
 Conditions = Mapping[str, list[exp.Expr]]
@@ -51,7 +52,7 @@ def conditions(scopes: list[Scope], is_source: Callable[[exp.Table], bool]) -> C
     for scope in reversed(scopes):
         above = inherited.get(id(scope), [])
         if isinstance(scope.expression, exp.Union):
-            for part in scope.set_operation_scopes:
+            for part in parts_of(scope):
                 renamed = _names_in_part(scope.expression, part)
                 inherited.setdefault(id(part), []).extend(_renamed(each, renamed) for each in above if renamed)
             continue

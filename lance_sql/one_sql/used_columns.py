@@ -15,6 +15,16 @@ from sqlglot.optimizer.scope import Scope
 _NAMED: Final = "is_named"
 
 
+_PARTS: Final = next(each for each in ("set_operation_scopes", "union_scopes") if hasattr(Scope(exp.Select()), each))
+"""The attribute that sqlglot has renamed."""
+
+
+def parts_of(scope: Scope) -> list[Scope]:
+    """Returns the scopes of the queries of a set operation; none of other queries."""
+    parts: list[Scope] = getattr(scope, _PARTS)
+    return parts
+
+
 def mark_named(query: exp.Expr) -> None:
     """Marks the columns that a query names, before its stars are expanded."""
     for column in query.find_all(exp.Column):
@@ -35,7 +45,7 @@ def used_columns(scopes: Sequence[Scope], tables: Mapping[str, Collection[str]])
         select = scope.expression
         if not isinstance(select, exp.Select):
             # identified by positions
-            whole.update(map(id, scope.set_operation_scopes))
+            whole.update(map(id, parts_of(scope)))
             if not isinstance(select, exp.SetOperation):
                 whole.update(id(source) for source in scope.sources.values() if isinstance(source, Scope))
             continue
