@@ -302,6 +302,12 @@ def _name_in_duckdb(type: pa.DataType) -> str | None:
     return str(found.types[0])
 
 
+def _is_exported_without_buffer(type: pa.DataType) -> bool:
+    """Whether DuckDB reads a buffer of short views that older releases of pyarrow do not have."""
+    is_view = pa.types.is_string_view(type) or pa.types.is_binary_view(type)
+    return is_view and int(pa.__version__.partition(".")[0]) < 26
+
+
 @pytest.mark.parametrize("source", DUCKDB, ids=str)
 @given(data=st.data())
 @settings(max_examples=10)
@@ -315,7 +321,7 @@ def test_casts_equal_those_of_duckdb(
             continue
         rows = pa.table({"v": array_of([value], source)})
         for target in DUCKDB:
-            if _means_something_else(source, target):
+            if _means_something_else(source, target) or _is_exported_without_buffer(target):
                 continue
             try:
                 found = convert(rows["v"].chunk(0), target, as_sql=True)

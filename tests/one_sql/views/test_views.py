@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -92,7 +93,8 @@ def test_a_compaction_changes_no_row() -> None:
         ("SELECT id FROM 'orders.lance' WHERE customer ~ 'a.*'", "cannot be computed alone"),
         (
             "SELECT customer, amount, count(*) AS n FROM 'orders.lance' GROUP BY CUBE (customer, amount)",
-            "CUBE",
+            # as releases of sqlglot read it
+            "CUBE|groups of several kinds",
         ),
     ],
 )
@@ -101,7 +103,7 @@ def test_unsupported_queries_are_recomputed_with_a_reason(query: str, reason: st
     append(id=[4], customer=["bo"], amount=[100])
     done = view.refresh()
     assert done.mode == "whole"
-    assert reason in (done.reason or ""), done.reason
+    assert re.search(reason, done.reason or ""), done.reason
     expected = lance_sql.sql(query).to_table()
     if "random" not in query:
         assert rows(view) == sorted((tuple(row.values()) for row in expected.to_pylist()), key=str)
